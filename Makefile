@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make help` lists the targets. JOBS=N sets how many jobs a build may run.
+JOBS ?= $(shell nproc)
+# Tests may use this many processes at once.
+TEST_JOBS ?= 2
+# `make SETUP=true build` trusts you to have installed what tools/setup would.
+SETUP ?= tools/setup
+
+.DEFAULT_GOAL := build
+.PHONY: help setup build demo test bench format lint clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+setup: ## Debian packages and a virtual environment with torch, where they are missing
+	@$(SETUP)
+
+build: setup ## the program, build/release/kasimir (the default)
+	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --build build/release --parallel $(JOBS)
+
+demo: build ## a short search on Fashion-MNIST, a table and a report
+	@tools/demo
+
+test: build ## all tests; the last line counts them
+	@tools/test build/release --parallel $(TEST_JOBS)
+
+bench: build ## how fast legal kernels are found
+	build/release/kasimir sample --network resnet18 --count 1000 --budget macs=0.1..0.5,params=0.1..0.5 --seed 1 --stats
+
+format: ## rewrites the C++ files by .clang-format
+	@$(SETUP) lint
+	@tools/lint --format
+
+lint: ## layers, format, clang-tidy of the changed files (of all with ALL=1)
+	@$(SETUP) lint
+	@tools/lint $(if $(ALL),--all)
+
+clean: ## removes what was built; the virtual environment stays
+	@find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# One folder of src/kasimir is one layer, one target. USES names the layers it may include; tools/check_layers.py
+# reads the same lists, and the shared build of preset `dev` refuses a symbol from a layer that is not listed.
+# The target all_verify_interface_header_sets compiles each header of HEADERS alone.
+#
+#   kasimir_layer(size SOURCES size.cpp HEADERS size.h USES base LINKS fmt::fmt)
+function(kasimir_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;USES;LINKS" ${ARGN})
+  set(target kasimir_${name})
+  add_library(${target} ${ARG_SOURCES})
+  add_library(kasimir::${name} ALIAS ${target})
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${ARG_HEADERS})
+  set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PRIVATE kasimir_warnings)
+  foreach(layer IN LISTS ARG_USES)
+    target_link_libraries(${target} PUBLIC kasimir::${layer})
+  endforeach()
+  target_link_libraries(${target} PUBLIC ${ARG_LINKS})
+  if(BUILD_SHARED_LIBS)
+    target_link_options(${target} PRIVATE -Wl,-z,defs)
+  endif()
+endfunction()
+
+# kasimir_test(size_test LABEL unit SOURCES a_test.cpp b_test.cpp USES size base)
+# LABEL is the folder under tests/ and becomes the CTest label.
+function(kasimir_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;USES;LINKS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE kasimir_warnings GTest::gtest GTest::gmock GTest::gtest_main ${ARG_LINKS})
+  foreach(layer IN LISTS ARG_USES)
+    target_link_libraries(${name} PRIVATE kasimir::${layer})
+  endforeach()
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE KASIMIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 600)
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()
