@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/base/rng.h"
+#include "kasimir/kernel/axis.h"
+#include "kasimir/kernel/legality.h"
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace kasimir {
+
+class StageBuilder;
+class Proposer;
+struct Primitive;
+
+enum class Family : std::uint8_t { rearranging, arithmetic, blending };
+std::string_view family_name(Family family);
+
+/// One or two whole numbers, as `3` or `(3,1)`.
+struct Numbers {
+  std::array<std::int16_t, 2> value{};
+  std::uint8_t count = 1;
+  bool operator==(const Numbers&) const = default;
+};
+/// One of the words that the parameter allows, by index.
+struct Word {
+  std::uint8_t index = 0;
+  bool operator==(const Word&) const = default;
+};
+/// Axes with their extents, as `(c=Co,u=3)`.
+using Argument = std::variant<Numbers, Size, AxisSet, Word, Shape>;
+
+enum class ParamKind : std::uint8_t { numbers, size, axes, word, shape };
+
+struct Param {
+  std::string_view name;
+  ParamKind kind;
+  std::string_view brief;
+  std::string_view fallback = "";  ///< text of the value that is meant when it is left out; empty: required
+  std::span<const std::string_view> words = {};
+};
+
+/// One application of a primitive, as its record's functions see it.
+class Call {
+ public:
+  Call(const Primitive& primitive, std::vector<Shape> operands, std::vector<Argument> arguments, const SiteSet& sites)
+      : primitive_(&primitive), operands_(std::move(operands)), arguments_(std::move(arguments)), sites_(&sites) {}
+
+  [[nodiscard]] const Shape& shape(int operand = 0) const { return operands_[static_cast<std::size_t>(operand)]; }
+  [[nodiscard]] const SiteSet& sites() const { return *sites_; }
+  [[nodiscard]] const Primitive& primitive() const { return *primitive_; }
+  [[nodiscard]] const std::vector<Argument>& arguments() const { return arguments_; }
+
+  [[nodiscard]] const Size& size(int param) const { return std::get<Size>(argument(param)); }
+  [[nodiscard]] const Numbers& numbers(int param) const { return std::get<Numbers>(argument(param)); }
+  [[nodiscard]] AxisSet axes(int param) const { return std::get<AxisSet>(argument(param)); }
+  [[nodiscard]] int word(int param) const { return std::get<Word>(argument(param)).index; }
+  [[nodiscard]] const Shape& axis_list(int param) const { return std::get<Shape>(argument(param)); }
+
+ private:
+  [[nodiscard]] const Argument& argument(int param) const { return arguments_[static_cast<std::size_t>(param)]; }
+  const Primitive* primitive_;
+  std::vector<Shape> operands_;
+  std::vector<Argument> arguments_;
+  const SiteSet* sites_;
+};
+
+/// `symbol` takes this value in the whole kernel: how shape matching makes two sizes equal.
+struct Substitution {
+  Symbol symbol;
+  Size value;
+  bool operator==(const Substitution&) const = default;
+};
+
+/// What a primitive proposes to a sampler.
+struct Draw {
+  std::vector<Argument> arguments;
+  std::vector<Substitution> substitutions;
+};
+
+/// One fine-grained step. A record in a catalog: nothing outside its own file knows a primitive.
+struct Primitive {
+  std::string_view name;
+  Family family;
+  std::string_view brief;   ///< one line, for help and reports
+  std::string_view source;  ///< where the literature has it
+  int operands = 1;
+  std::span<const Param> params = {};
+  double weight = 1.0;    ///< how often a sampler tries it, relative to the others
+  bool weighted = false;  ///< has learned weights
+
+  /// Shape of the result, or which rule failed.
+  Outcome<Shape> (*shape)(const Call& call);
+  /// The meaning: emits the stages; the last one defines the result, with the axes of shape().
+  void (*stages)(const Call& call, StageBuilder& build);
+  /// Random arguments that are likely to be legal for the operands, or why there are none.
+  Outcome<Draw> (*propose)(Proposer& proposer);
+};
+
+/// The catalog is handed down as data; names are unique.
+using Catalog = std::span<const Primitive* const>;
+
+/// The record of that name, or nullptr.
+const Primitive* find_primitive(Catalog catalog, std::string_view name);
+std::vector<std::string> primitive_names(Catalog catalog);
+
+/// What a sampler offers to a primitive that proposes its arguments.
+class Proposer {
+ public:
+  Proposer(std::vector<const Shape*> operands, const SiteSet& at_sites, Rng& random)
+      : sites(at_sites), rng(random), operands_(std::move(operands)) {}
+
+  [[nodiscard]] const Shape& shape(int operand = 0) const { return *operands_[static_cast<std::size_t>(operand)]; }
+
+  const SiteSet& sites;
+  Rng& rng;
+  std::vector<Symbol> open_symbols;    ///< free symbols in use, without a value yet
+  std::optional<Symbol> fresh_symbol;  ///< the next unused one, if the kernel may have another
+  bool weights_may_depend_on_resolution = false;
+  bool closing = false;  ///< the result should come nearer to the output's shape
+
+  /// A channel count for a result: Co, Ci, Co/r, a free symbol.
+  Size draw_width();
+  /// A symbolic factor of `extent` to group by: g, the whole extent, a free symbol; nothing if none fits.
+  std::optional<Size> draw_factor(const Size& extent);
+
+ private:
+  std::vector<const Shape*> operands_;
+};
+
+}  // namespace kasimir

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/kernel/builder.h"
+#include "kasimir/kernel/primitive.h"
+
+/// What several primitives' files share.
+namespace kasimir {
+
+using enum AxisKind;
+
+/// A fresh left iterator for the batch and for every axis: the coordinates that read the operand in place.
+std::vector<Coord> pass(Draft& draft, const Shape& shape);
+
+/// The same axes, but the ones in `reduced` are reduced instead of kept.
+std::vector<Coord> pass_or_reduce(Draft& draft, const Shape& shape, AxisSet reduced);
+
+/// The axes not in `removed`.
+Shape without(const Shape& shape, AxisSet removed);
+
+Rejection needs_axis(AxisKind kind, const Shape& shape);
+
+/// The stages of a softmax over `axes` of a tensor of that shape; readers recognise softmax by this form only.
+void emit_softmax(StageBuilder& build, int tensor, const Shape& shape, AxisSet axes);
+
+/// Records of the pointwise primitives: the same shape, one stage, `value(draft, read)` as expression.
+Outcome<Shape> same_shape(const Call& call);
+Outcome<Draw> propose_nothing(Proposer& proposer);
+template <Expr (*Value)(Draft&, Expr)>
+void pointwise(const Call& call, StageBuilder& build) {
+  Draft draft = build.draft();
+  auto at = pass(draft, call.shape());
+  draft.emit(Value(draft, draft.read(build.operand(), std::move(at))));
+}
+template <Fn Function>
+Expr apply_function(Draft& draft, Expr x) {
+  return draft.apply(Function, x);
+}
+
+/// A non-empty random subset of the axes of `shape` that are in `allowed`, of at most `most` axes.
+AxisSet draw_axes(Proposer& proposer, AxisSet allowed, std::size_t most);
+
+/// Window, dilation of odd windows: the offset that centres it, d*(k-1)/2.
+std::int64_t centre(std::int64_t window, std::int64_t dilation);
+
+/// Numbers as one value where both are equal.
+Numbers one_or_two(int a, int b);
+
+/// The symbol `s` divides the extent: a strided step may still take it away.
+bool has_stride(const Size& extent);
+/// Some site has a stride above 1.
+bool any_stride(const SiteSet& sites);
+
+/// A substitution that makes `a` equal `b`: a free symbol of power one on either side takes the rest; the value must be
+/// possible at every site.
+std::optional<Substitution> solve_equal(const Size& a, const Size& b, const SiteSet& sites);
+
+}  // namespace kasimir

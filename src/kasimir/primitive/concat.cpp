@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/primitive/common.h"
+
+namespace kasimir {
+namespace {
+
+Outcome<Shape> shape(const Call& call) {
+  const Shape& a = call.shape(0);
+  const Shape& b = call.shape(1);
+  const auto both = [&] { return fmt::format("{} with {}", str(a), str(b)); };
+  if (find_axis(a, channel) < 0 || find_axis(b, channel) < 0)
+    return Rejection{"concat: both operands have channels", both()};
+  if (a.size() != b.size()) return Rejection{"concat: the operands have the same axes", both()};
+  Shape y = a;
+  for (Axis& axis : y) {
+    const int i = find_axis(b, axis.kind);
+    if (i < 0) return Rejection{"concat: the operands have the same axes", both()};
+    const Size& other = b[static_cast<std::size_t>(i)].extent;
+    if (axis.kind == channel) {
+      const Size ratio = other / axis.extent;
+      // Sizes are monomials: a sum of two is one only if they differ by a number.
+      if (!ratio.is_number()) return Rejection{"concat: the channels have a numeric ratio", both()};
+      axis.extent *= Size(ratio.coefficient() + Rational(1));
+    } else if (!call.sites().equal(axis.extent, other)) {
+      return Rejection{"concat: all extents but the channels are equal", both()};
+    }
+  }
+  return y;
+}
+
+void stages(const Call& call, StageBuilder& build) {
+  const Shape& a = call.shape(0);
+  const Shape& b = call.shape(1);
+  const Shape y = *shape(call);
+  Draft draft = build.draft();
+  auto at_a = pass(draft, y);
+  std::vector<Coord> at_b(b.size() + 1);
+  at_b[0] = at_a[0];
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    Coord& coord = at_b[static_cast<std::size_t>(find_axis(b, a[i].kind)) + 1];
+    coord = a[i].kind == channel ? at_a[i + 1] - SizeSum(a[i].extent) : at_a[i + 1];
+  }
+  const Expr left = draft.read(build.operand(0), std::move(at_a));
+  const Expr right = draft.read(build.operand(1), std::move(at_b));
+  draft.emit(draft.apply(Fn::join, left, right));
+}
+
+Outcome<Draw> propose(Proposer& proposer) {
+  const Size a = extent_of(proposer.shape(0), channel);
+  const Size b = extent_of(proposer.shape(1), channel);
+  if ((a / b).is_number()) return Draw{};
+  const auto solution = solve_equal(a, b, proposer.sites);
+  if (!solution)
+    return Rejection{"concat: shape matching solves the channels", fmt::format("c={} with c={}", a.str(), b.str())};
+  return Draw{{}, {*solution}};
+}
+
+}  // namespace
+
+extern const Primitive concat_record;
+const Primitive concat_record{
+    .name = "concat",
+    .family = Family::blending,
+    .brief = "joins two tensors along the channels",
+    .source = "Huang et al., DenseNet (arXiv 1608.06993)",
+    .operands = 2,
+    .weight = 0.7,
+    .shape = shape,
+    .stages = stages,
+    .propose = propose,
+};
+
+}  // namespace kasimir

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/primitive/common.h"
+
+namespace kasimir {
+namespace {
+
+AxisKind window_of(AxisKind kind) { return kind == height ? window_h : window_w; }
+
+Outcome<Shape> shape(const Call& call) {
+  const int k = call.numbers(1).value[0];
+  const int d = call.numbers(2).value[0];
+  if (call.numbers(1).count != 1 || call.numbers(2).count != 1)
+    return Rejection{"unfold: one window width and one dilation for all axes", ""};
+  if (k < 3 || k % 2 == 0) return Rejection{"unfold: the window is odd and at least 3", std::to_string(k)};
+  if (d < 1) return Rejection{"unfold: the dilation is at least 1", std::to_string(d)};
+  Shape y = call.shape();
+  for (AxisKind kind : call.axes(0).kinds()) {
+    if (!is_spatial(kind)) return Rejection{"unfold: along height and width only", axis_word(kind)};
+    if (find_axis(y, kind) < 0) return needs_axis(kind, y);
+    if (find_axis(y, window_of(kind)) >= 0)
+      return Rejection{"unfold: the operand has no window along that axis yet", str(y)};
+    y.push_back({window_of(kind), Size(k)});
+  }
+  return y;
+}
+
+void stages(const Call& call, StageBuilder& build) {
+  const std::int64_t k = call.numbers(1).value[0];
+  const std::int64_t d = call.numbers(2).value[0];
+  const Shape& x = call.shape();
+  Draft draft = build.draft();
+  auto at = pass(draft, x);
+  for (AxisKind kind : call.axes(0).kinds()) {
+    auto& coord = at[static_cast<std::size_t>(find_axis(x, kind)) + 1];
+    coord = std::move(coord) + Size(d) * draft.left(window_of(kind), Size(k)) - SizeSum(centre(k, d));
+  }
+  draft.emit(draft.read(build.operand(), std::move(at)));
+}
+
+Outcome<Draw> propose(Proposer& proposer) {
+  AxisSet allowed;
+  for (AxisKind kind : {height, width})
+    if (find_axis(proposer.shape(), window_of(kind)) < 0) allowed.add(kind);
+  const AxisSet axes = draw_axes(proposer, allowed, 2);
+  if (axes.empty()) return needs_axis(height, proposer.shape());
+  const double p = proposer.rng.unit();
+  const int k = p < 0.75 ? 3 : p < 0.95 ? 5 : 7;
+  const int d = proposer.rng.chance(0.85) ? 1 : 2;
+  return Draw{{axes, one_or_two(k, k), one_or_two(d, d)}, {}};
+}
+
+constexpr Param params[] = {{"axes", ParamKind::axes, "h, w or both", "(h,w)"},
+                            {"window", ParamKind::numbers, "window width, odd", "3"},
+                            {"dilation", ParamKind::numbers, "step between the window's elements", "1"}};
+
+}  // namespace
+
+extern const Primitive unfold_record;
+const Primitive unfold_record{
+    .name = "unfold",
+    .family = Family::rearranging,
+    .brief = "gives each position the window around it as new axes, zero outside",
+    .source = "Canvas (arXiv 2304.07741), section 4",
+    .params = params,
+    .weight = 1.3,
+    .shape = shape,
+    .stages = stages,
+    .propose = propose,
+};
+
+}  // namespace kasimir
