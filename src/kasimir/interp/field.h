@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/interp/interpreter.h"
+
+namespace kasimir {
+
+/// The finite field of p = 2^31 - 1 elements (p mod 4 = 3): exact arithmetic without rounding, in which equal functions
+/// give equal values. Sums, products, factors and constants are exact; |x| is the quadratic character times x, so that
+/// its laws hold; transcendental functions are fixed random functions with the parity and sign of the real ones.
+struct FieldDomain {
+  using Value = std::uint32_t;
+  static constexpr std::uint64_t prime = 2147483647;
+
+  [[nodiscard]] static Value zero() { return 0; }
+  [[nodiscard]] static Value constant(const Constant& c);
+  [[nodiscard]] static Value apply(Fn fn, Value a);
+  [[nodiscard]] static Value apply(Fn fn, Value a, Value b);
+  [[nodiscard]] static Value scale(Value value, const Rational& factor, bool root);
+  /// Any value gives the same softmax in reals; here the keyed exponential needs a fixed one.
+  [[nodiscard]] static bool stabiliser() { return false; }
+};
+
+/// A hash of what the graph computes: the output over the field at random inputs and weights. Weights are drawn by
+/// role, extents and order of first use. Equal functions that read their weights in the same order meet.
+std::uint64_t fingerprint(const BoundGraph& graph, std::uint64_t seed);
+
+}  // namespace kasimir
