@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/network/layer.h"
+
+#include "kasimir/base/error.h"
+
+#include <initializer_list>
+
+namespace kasimir {
+
+namespace {
+
+std::string text(const layer::Input&) { return "input"; }
+
+std::string text(const layer::Conv& conv) {
+  std::string result = fmt::format("conv {}x{}", conv.kernel_h, conv.kernel_w);
+  if (conv.stride != 1) result += fmt::format(" /{}", conv.stride);
+  result += fmt::format(" {}->{}", conv.in, conv.out);
+  if (conv.pad_h == conv.pad_w && conv.pad_h != 0) result += fmt::format(" pad {}", conv.pad_h);
+  if (conv.pad_h != conv.pad_w) result += fmt::format(" pad {}x{}", conv.pad_h, conv.pad_w);
+  if (conv.dilation != 1) result += fmt::format(" dilation {}", conv.dilation);
+  if (conv.groups != 1) result += fmt::format(" groups {}", conv.groups);
+  if (conv.bias) result += " bias";
+  return result;
+}
+
+std::string text(const layer::BatchNorm&) { return "batchnorm"; }
+
+std::string text(const layer::Activation& activation) {
+  switch (activation.kind) {
+    case layer::ActivationKind::relu:
+      return "relu";
+    case layer::ActivationKind::relu6:
+      return "relu6";
+    case layer::ActivationKind::hardswish:
+      return "hardswish";
+  }
+  fail_check("a known activation", __FILE__, __LINE__, fmt::format("kind {}", static_cast<int>(activation.kind)));
+}
+
+std::string text(const layer::Add&) { return "add"; }
+std::string text(const layer::Concat&) { return "concat"; }
+
+std::string text(const layer::MaxPool& pool) {
+  std::string result = fmt::format("maxpool {0}x{0} /{1}", pool.kernel, pool.stride);
+  if (pool.padding != 0) result += fmt::format(" pad {}", pool.padding);
+  if (pool.ceil) result += " ceil";
+  return result;
+}
+
+std::string text(const layer::AvgPool& pool) { return fmt::format("avgpool {0}x{0} /{1}", pool.kernel, pool.stride); }
+std::string text(const layer::GlobalAvgPool&) { return "global avgpool"; }
+std::string text(const layer::Dropout& dropout) { return fmt::format("dropout {}", dropout.probability); }
+
+std::string text(const layer::Linear& linear) {
+  return fmt::format("linear {}->{}{}", linear.in, linear.out, linear.bias ? " bias" : "");
+}
+
+std::int64_t product(const std::string& name, std::initializer_list<std::int64_t> factors) {
+  std::int64_t result = 1;
+  for (const std::int64_t factor : factors)
+    if (__builtin_mul_overflow(result, factor, &result))
+      throw input_error("layer `{}` is too large: its cost does not fit into 64 bits", name);
+  return result;
+}
+
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  if (__builtin_add_overflow(a, b, &result))
+    throw input_error("the network is too large: its cost does not fit into 64 bits");
+  return result;
+}
+
+}  // namespace
+
+std::string Shape3::str() const { return fmt::format("{}x{}x{}", c, h, w); }
+
+std::string op_text(const Op& op) {
+  return std::visit([](const auto& kind) { return text(kind); }, op);
+}
+
+LayerCost& LayerCost::operator+=(const LayerCost& other) {
+  macs = sum(macs, other.macs);
+  params = sum(params, other.params);
+  return *this;
+}
+
+LayerCost Layer::cost() const {
+  if (const auto* conv = std::get_if<layer::Conv>(&op)) {
+    const std::int64_t weights = product(name, {conv->out, conv->in / conv->groups, conv->kernel_h, conv->kernel_w});
+    return {product(name, {weights, out.h, out.w}), sum(weights, conv->bias ? conv->out : 0)};
+  }
+  if (const auto* linear = std::get_if<layer::Linear>(&op)) {
+    const std::int64_t weights = product(name, {linear->in, linear->out});
+    return {weights, sum(weights, linear->bias ? linear->out : 0)};
+  }
+  if (const auto* norm = std::get_if<layer::BatchNorm>(&op)) return {0, product(name, {2, norm->channels})};
+  return {};
+}
+
+}  // namespace kasimir
