@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/synth/budget.h"
+
+#include "kasimir/base/error.h"
+#include "kasimir/base/text.h"
+
+#include <cmath>
+#include <optional>
+
+namespace kasimir {
+namespace {
+
+constexpr std::string_view form =
+    "a budget reads macs=LOW..HIGH,params=LOW..HIGH: fractions of what is replaced such as macs=0.1..0.5, or absolute "
+    "numbers such as params=..200k";
+
+struct Bound {
+  double value;
+  bool relative;
+};
+
+Bound bound_of(std::string_view text, std::string_view part) {
+  double unit = 1.0;
+  bool relative = true;
+  if (!text.empty()) {
+    const char last = text.back();
+    unit = last == 'k' ? 1e3 : last == 'M' ? 1e6 : last == 'G' ? 1e9 : 1.0;
+    if (unit > 1.0) {
+      relative = false;
+      text.remove_suffix(1);
+    }
+  }
+  const auto number = parse_number(text);
+  if (!number || *number < 0 || !std::isfinite(*number))
+    throw input_error("the budget `{}` has no number where `{}` stands", part, text).note(std::string(form));
+  return {*number * unit, relative};
+}
+
+Limit limit_of(std::string_view text, std::string_view part) {
+  const auto dots = text.find("..");
+  if (dots == std::string_view::npos) throw input_error("the budget `{}` has no range", part).note(std::string(form));
+  Limit limit;
+  std::optional<bool> relative;
+  const auto side = [&](std::string_view bound, double& to) {
+    bound = trim(bound);
+    if (bound.empty()) return;
+    const auto [value, is_relative] = bound_of(bound, part);
+    if (relative && *relative != is_relative)
+      throw input_error("the budget `{}` mixes a fraction with an absolute number", part).note(std::string(form));
+    relative = is_relative;
+    to = value;
+  };
+  side(text.substr(0, dots), limit.low);
+  side(text.substr(dots + 2), limit.high);
+  limit.relative = relative.value_or(true);
+  if (limit.low > limit.high)
+    throw input_error("the budget `{}` is empty: its lower bound is above its upper bound", part);
+  return limit;
+}
+
+std::string text(double value, bool relative) {
+  if (value == std::numeric_limits<double>::infinity() || value == 0.0) return "";
+  if (relative) return fmt::format("{:g}", value);
+  for (const auto& [unit, letter] : {std::pair{1e9, "G"}, {1e6, "M"}})
+    if (value >= unit) return fmt::format("{:.10g}{}", value / unit, letter);
+  return fmt::format("{:.10g}k", value / 1e3);
+}
+
+}  // namespace
+
+Budget Budget::parse(std::string_view text) {
+  Budget budget;
+  for (const std::string& part : split(text, ',')) {
+    const auto sides = split(part, '=');
+    const std::string name(trim(sides[0]));
+    if (sides.size() != 2) throw input_error("the budget `{}` has no `=`", part).note(std::string(form));
+    if (name != "macs" && name != "params")
+      throw input_error("the budget knows no `{}`, {}", name, suggestion(name, {"macs", "params"}))
+          .note(std::string(form));
+    (name == "macs" ? budget.macs : budget.params) = limit_of(sides[1], part);
+  }
+  return budget;
+}
+
+std::string Budget::str() const {
+  const auto one = [](const Limit& limit) {
+    return text(limit.low, limit.relative) + ".." + text(limit.high, limit.relative);
+  };
+  return "macs=" + one(macs) + ",params=" + one(params);
+}
+
+}  // namespace kasimir

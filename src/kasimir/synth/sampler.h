@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/synth/growth.h"
+#include "kasimir/synth/small_site.h"
+
+#include <functional>
+#include <unordered_set>
+
+namespace kasimir {
+
+/// What a sampled kernel must see. By default it mixes channels, sees a neighbourhood, and is not blind.
+struct Wanted {
+  bool channel_mixing = true;
+  bool neighbourhood = true;
+  bool allow_global = true;  ///< kernels in which an output sees the whole image
+};
+
+struct SampleOptions {
+  GrowthLimits limits;
+  Budget budget;
+  SolverOptions solver;
+  Wanted wanted;
+};
+
+/// A legal kernel with everything that is known of it before training.
+struct Sampled {
+  Kernel kernel;
+  FitCost cost;
+  Label label;
+  std::uint64_t attempt = 0;  ///< the number in the stream that gives it again
+};
+
+/// Counts of what happened to attempts.
+struct SampleStats {
+  std::uint64_t attempts = 0;
+  std::uint64_t legal = 0;  ///< within budget and as wanted, twins included
+  std::uint64_t same_text = 0;
+  std::uint64_t same_function = 0;  ///< equal fingerprint, other text; kept by sample(), skipped by a search
+  std::map<std::string, std::int64_t> rejected;  ///< attempts by the rule that ended them
+  std::map<std::string, std::string> example;    ///< the last values that broke the rule
+  std::map<std::string, std::int64_t> refused;   ///< steps refused while growing, by rule
+};
+
+/// Attempt i is a pure function of (seed, i): the same kernels on any number of threads.
+class Sampler {
+ public:
+  /// @throws Error (input) if the limits name unknown primitives or contradict themselves.
+  Sampler(Catalog catalog, std::vector<SiteLoad> sites, SampleOptions options, std::uint64_t seed);
+
+  [[nodiscard]] Outcome<Sampled> attempt(std::uint64_t index, SampleStats* stats = nullptr) const;
+  [[nodiscard]] const std::vector<SiteLoad>& sites() const { return sites_; }
+  [[nodiscard]] const SampleOptions& options() const { return options_; }
+
+ private:
+  [[nodiscard]] std::optional<Rejection> unwanted(const View& view) const;
+  std::vector<const Primitive*> allowed_;
+  std::vector<SiteLoad> sites_;
+  SampleOptions options_;
+  std::uint64_t seed_;
+};
+
+/// Kernels with different texts, in the order of their attempts, until `count` are found or `most_attempts` were made.
+/// `threads` changes the speed only. `found` is called in order for each.
+SampleStats sample(const Sampler& sampler, std::size_t count, std::uint64_t most_attempts, int threads,
+                   const std::function<void(const Sampled&)>& found);
+
+}  // namespace kasimir
