@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/report/listing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "made_up_study.h"
+
+namespace kasimir::report {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(StudyTable, ShowsTheOriginalFirstThenByRungAndAccuracy) {
+  MadeUpStudy study("table");
+  fill_small(study);
+  EXPECT_EQ(study_table(study.store()).str(),
+            R"(trial  kernel      state     rung   accuracy  spread  latency  ratio  MACs  ratio  params  ratio  reason
+                                           %       %       ms
+    0  original    complete  full       91.0     1.4     2.50   1.00   10M   1.00     80k   1.00
+    1  bottleneck  complete  full       90.0     0.7     1.25   0.50    5M   0.50     40k   0.50
+    2  pointwise   complete  full       81.0     1.4     3.00   1.20    4M   0.40     30k   0.38
+    3  unread      stopped   quick      50.0                            6M   0.60     50k   0.62  not among the best 2 of 3 on rung quick
+    4  broken      failed                                               6M   0.60     50k   0.62  the loss was <script>alert('x')</script> "nan", after epoch...
+)");
+}
+
+TEST(RejectionTable, CountsRules) {
+  MadeUpStudy study("rules");
+  fill_small(study);
+  EXPECT_EQ(rejection_table(study.store()).str(),
+            "trials  state     rule\n"
+            "     2  rejected  every output sees a neighbourhood\n"
+            "     1  failed    diverged\n");
+}
+
+TEST(StudyJson, IsOneObjectPerTrialAndLine) {
+  MadeUpStudy study("json");
+  fill_small(study);
+  EXPECT_EQ(
+      study_json(study.store()),
+      R"json({"number":0,"state":"complete","rung":"full","kernel":"","accuracy":0.91,"accuracy_spread":0.014142135623730963,"test_accuracy":0.91,"latency_ms":2.5,"latency_ratio":1.0,"macs":10000000,"params":80000,"reason":""}
+{"number":1,"state":"complete","rung":"full","kernel":"kernel bottleneck\ngiven g=4\n  a = linear(x, to=x0)\n  b = conv(a, to=Co, groups=g, stride=yes)\nreturn b\nat Ci=16 Co=16 H=32 W=32 s=1: x0=8\nat Ci=16 Co=32 H=16 W=16 s=2: x0=12\n","accuracy":0.9,"accuracy_spread":0.007071067811865481,"test_accuracy":0.89,"latency_ms":1.25,"latency_ratio":0.5,"macs":5000000,"params":40000,"reason":""}
+{"number":2,"state":"complete","rung":"full","kernel":"kernel pointwise\n  a = stride(x)\n  b = linear(a, to=Co)\nreturn b\n","accuracy":0.81,"accuracy_spread":0.014142135623730885,"test_accuracy":0.8,"latency_ms":3.0,"latency_ratio":1.2,"macs":4000000,"params":30000,"reason":""}
+{"number":3,"state":"stopped","rung":"quick","kernel":"kernel unread\n  a = no_such_primitive(x)\nreturn a\n","accuracy":0.5,"accuracy_spread":null,"test_accuracy":null,"latency_ms":null,"latency_ratio":null,"macs":6000000,"params":50000,"reason":"not among the best 2 of 3 on rung quick"}
+{"number":4,"state":"failed","rung":null,"kernel":"kernel broken\n  a = conv(x, to=Co, stride=yes)\nreturn a\n","accuracy":null,"accuracy_spread":null,"test_accuracy":null,"latency_ms":null,"latency_ratio":null,"macs":6000000,"params":50000,"reason":"the loss was <script>alert('x')</script> \"nan\", after epoch 1"}
+{"number":5,"state":"rejected","rung":null,"kernel":"","accuracy":null,"accuracy_spread":null,"test_accuracy":null,"latency_ms":null,"latency_ratio":null,"macs":null,"params":null,"reason":"it sees 1 x 1"}
+{"number":6,"state":"rejected","rung":null,"kernel":"","accuracy":null,"accuracy_spread":null,"test_accuracy":null,"latency_ms":null,"latency_ratio":null,"macs":null,"params":null,"reason":"it sees 1 x 1, twice"}
+)json");
+}
+
+TEST(StudyJson, ReplacesBytesThatAreNotUtf8) {
+  MadeUpStudy study("bytes");
+  study.reject("a rule", "a reason with \xff");
+  EXPECT_THAT(study_json(study.store()), HasSubstr("\"reason\":\"a reason with \uFFFD\""));
+}
+
+TEST(StudyCsv, QuotesWhatHoldsSeparators) {
+  MadeUpStudy study("csv");
+  fill_small(study);
+  EXPECT_EQ(
+      study_csv(study.store()),
+      R"csv(number,state,rung,kernel,accuracy,accuracy_spread,test_accuracy,latency_ms,latency_ratio,macs,params,reason
+0,complete,full,,0.91,0.014142135623730963,0.91,2.5,1.0,10000000,80000,
+1,complete,full,"kernel bottleneck
+given g=4
+  a = linear(x, to=x0)
+  b = conv(a, to=Co, groups=g, stride=yes)
+return b
+at Ci=16 Co=16 H=32 W=32 s=1: x0=8
+at Ci=16 Co=32 H=16 W=16 s=2: x0=12
+",0.9,0.007071067811865481,0.89,1.25,0.5,5000000,40000,
+2,complete,full,"kernel pointwise
+  a = stride(x)
+  b = linear(a, to=Co)
+return b
+",0.81,0.014142135623730885,0.8,3.0,1.2,4000000,30000,
+3,stopped,quick,"kernel unread
+  a = no_such_primitive(x)
+return a
+",0.5,,,,,6000000,50000,not among the best 2 of 3 on rung quick
+4,failed,,"kernel broken
+  a = conv(x, to=Co, stride=yes)
+return a
+",,,,,,6000000,50000,"the loss was <script>alert('x')</script> ""nan"", after epoch 1"
+5,rejected,,,,,,,,,,it sees 1 x 1
+6,rejected,,,,,,,,,,"it sees 1 x 1, twice"
+)csv");
+}
+
+TEST(Listings, OfAnEmptyStudyHaveOnlyTheirHeaders) {
+  MadeUpStudy study("none");
+  EXPECT_EQ(study_json(study.store()), "");
+  EXPECT_EQ(
+      study_csv(study.store()),
+      "number,state,rung,kernel,accuracy,accuracy_spread,test_accuracy,latency_ms,latency_ratio,macs,params,reason\n");
+  EXPECT_EQ(study_table(study.store()).str(),
+            "trial  kernel  state  rung  accuracy  spread  latency  ratio  MACs  ratio  params  ratio  reason\n"
+            "                                   %       %       ms\n");
+}
+
+}  // namespace
+}  // namespace kasimir::report
