@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/train/batches.h"
+
+#include "kasimir/base/error.h"
+
+#include "kasimir/base/error.h"
+#include "kasimir/base/rng.h"
+
+#include <algorithm>
+#include <array>
+
+namespace kasimir {
+namespace {
+
+// Below this a channel counts as constant: dividing by less would blow up rounding.
+constexpr double smallest_deviation = 1e-3;
+
+}  // namespace
+
+Batcher::Batcher(const ImageSet& images, const ChannelStatistics& normalisation) : images_(images) {
+  KASIMIR_CHECK(normalisation.mean.size() == static_cast<std::size_t>(images.channels), "{} means for {} channels",
+                normalisation.mean.size(), images.channels);
+  values_.resize(normalisation.mean.size());
+  for (std::size_t c = 0; c < values_.size(); ++c) {
+    const double deviation = std::max(normalisation.deviation[c], smallest_deviation);
+    for (std::size_t p = 0; p < 256; ++p)
+      values_[c][p] = static_cast<float>((static_cast<double>(p) / 255.0 - normalisation.mean[c]) / deviation);
+  }
+}
+
+void Batcher::write(std::int32_t index, int down, int right, bool mirrored, float* to) const {
+  const auto pixels = images_.image(index);
+  const int height = images_.height;
+  const int width = images_.width;
+  const auto channels = static_cast<std::size_t>(images_.channels);
+  for (int y = 0; y < height; ++y) {
+    const int from_y = y - down;
+    for (int x = 0; x < width; ++x) {
+      const int from_x = (mirrored ? width - 1 - x : x) - right;
+      const bool inside = from_y >= 0 && from_y < height && from_x >= 0 && from_x < width;
+      for (std::size_t c = 0; c < channels; ++c) {
+        const auto place = (c * static_cast<std::size_t>(height) + static_cast<std::size_t>(from_y)) * static_cast<std::size_t>(width) + static_cast<std::size_t>(from_x);
+        *to++ = values_[c][inside ? pixels[place] : 0];
+      }
+    }
+  }
+}
+
+at::Tensor Batcher::images(std::span<const std::int32_t> indices, const Augmentation& augmentation) const {
+  const auto count = static_cast<std::int64_t>(indices.size());
+  at::Tensor batch = at::empty({count, images_.height, images_.width, images_.channels}, at::kFloat);
+  float* to = batch.data_ptr<float>();
+  for (std::int32_t index : indices) {
+    Rng rng(augmentation.seed, static_cast<std::uint64_t>(index));
+    const int most = augmentation.crop_padding;
+    const int down = most > 0 ? static_cast<int>(rng.between(-most, most)) : 0;
+    const int right = most > 0 ? static_cast<int>(rng.between(-most, most)) : 0;
+    write(index, down, right, augmentation.flip && rng.chance(0.5), to);
+    to += images_.image_bytes();
+  }
+  return batch.permute({0, 3, 1, 2});
+}
+
+at::Tensor Batcher::labels(std::span<const std::int32_t> indices) const {
+  at::Tensor labels = at::empty({static_cast<std::int64_t>(indices.size())}, at::kLong);
+  auto* to = labels.data_ptr<std::int64_t>();
+  for (std::int32_t index : indices) *to++ = images_.labels[static_cast<std::size_t>(index)];
+  return labels;
+}
+
+}  // namespace kasimir

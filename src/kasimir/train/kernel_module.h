@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/kernel/kernel.h"
+#include "kasimir/train/executor.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kasimir {
+
+/// A learned or stored tensor of a model.
+struct Part {
+  std::string name;
+  at::Tensor tensor;
+  bool learned = true;  ///< false: a running statistic
+  bool decays = true;   ///< takes part in weight decay
+};
+
+/// One kernel at one site, with its weights.
+class KernelModule {
+ public:
+  /// Starts weights by their role: linear normal with variance 1 / fan_in, scales at 1, offsets at 0; statistics as
+  /// their stages say. `name` goes before the parts' names.
+  KernelModule(const Kernel& kernel, const Site& site, const std::string& name, const Peepholes& peepholes, at::Generator generator);
+
+  /// [n, ci, rows, columns] -> [n, co, h, w]; where the input has fewer than s*h rows or s*w columns, zeros are added
+  /// below and on the right. In training, running statistics move towards the batch's.
+  at::Tensor forward(const at::Tensor& input, bool training);
+
+  [[nodiscard]] std::vector<Part>& parts() { return parts_; }
+
+ private:
+  const Executor& executor(std::int64_t batch, bool training);
+  at::Tensor padded(const at::Tensor& input) const;
+
+  Kernel kernel_;
+  Site site_;
+  Peepholes peepholes_;
+  std::vector<Part> parts_;
+  std::vector<int> tensor_of_part_;
+  std::map<int, double> momentum_;  ///< of statistics, by tensor
+  std::map<std::pair<std::int64_t, bool>, std::unique_ptr<Executor>> executors_;
+};
+
+}  // namespace kasimir

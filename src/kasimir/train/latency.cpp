@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/train/latency.h"
+
+#include "kasimir/train/machine.h"
+#include "kasimir/train/model.h"
+#include "kasimir/train/network_module.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace kasimir {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+std::vector<VerifyResult> verify_all(const NetworkPlan& plan, std::uint64_t seed) {
+  std::vector<VerifyResult> checks;
+  std::vector<std::pair<std::string, Site>> seen;
+  for (const auto& [layer, replacement] : plan.replaced) {
+    std::pair<std::string, Site> key{str(replacement.first), replacement.second};
+    if (std::ranges::count(seen, key) > 0) continue;
+    seen.push_back(std::move(key));
+    checks.push_back(verify_kernel(replacement.first, replacement.second, {.seed = seed}));
+  }
+  return checks;
+}
+
+double run_once(Model& model, const at::Tensor& images) {
+  const auto start = Clock::now();
+  const at::Tensor scores = model.impl().forward(images, false);
+  const double time = milliseconds_since(start);
+  KASIMIR_CHECK(scores.defined(), "no scores");
+  return time;
+}
+
+void check_options(const LatencyOptions& options) {
+  if (options.batch < 1 || options.repeats < 1 || options.warmup < 0)
+    throw input_error("latency: batch {}, {} repeats, {} to warm up: at least 1, 1 and 0 are needed", options.batch, options.repeats, options.warmup);
+}
+
+}  // namespace
+
+Quartiles quartiles(std::vector<double> samples) {
+  KASIMIR_CHECK(!samples.empty(), "no samples");
+  std::ranges::sort(samples);
+  // Linear between the neighbouring samples.
+  const auto at = [&](double share) {
+    const double place = share * static_cast<double>(samples.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, samples.size() - 1);
+    return samples[below] + (place - std::floor(place)) * (samples[above] - samples[below]);
+  };
+  return {at(0.25), at(0.5), at(0.75)};
+}
+
+Outcome<LatencySamples> measure_latency(const NetworkPlan& candidate, const NetworkPlan& original, const LatencyOptions& options) {
+  check_options(options);
+  set_threads(options.threads);
+  LatencySamples samples;
+  samples.checks = verify_all(candidate, options.seed);
+  for (const VerifyResult& check : samples.checks)
+    if (!check.ok)
+      return Rejection{"latency: the kernel computes what it means", fmt::format("{} at {} is off by {:.2g} of its largest value", check.kernel, check.checked_at.str(), check.error)};
+
+  const at::InferenceMode inference;
+  Model ours(candidate, {.seed = options.seed});
+  Model theirs(original, {.seed = options.seed});
+  const Shape3 in = candidate.network->input();
+  const at::Tensor images = at::randn({options.batch, in.c, in.h, in.w}, at::kFloat).contiguous(at::MemoryFormat::ChannelsLast);
+  for (int i = 0; i < options.warmup; ++i) {
+    run_once(theirs, images);
+    run_once(ours, images);
+  }
+  const auto start = Clock::now();
+  const auto most = static_cast<std::size_t>(std::max(options.repeats, options.most_repeats));
+  while (samples.candidate_ms.size() < static_cast<std::size_t>(options.repeats) ||
+         (milliseconds_since(start) < 1000 * options.min_seconds && samples.candidate_ms.size() < most)) {
+    samples.original_ms.push_back(run_once(theirs, images));
+    samples.candidate_ms.push_back(run_once(ours, images));
+  }
+  samples.candidate = quartiles(samples.candidate_ms);
+  samples.original = quartiles(samples.original_ms);
+  samples.speedup = samples.original.median / samples.candidate.median;
+  samples.machine = describe_machine().str();
+  return samples;
+}
+
+}  // namespace kasimir

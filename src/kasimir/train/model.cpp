@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/train/model.h"
+
+#include "kasimir/base/files.h"
+#include "kasimir/train/batches.h"
+#include "kasimir/train/network_module.h"
+
+#include <ATen/core/Dict.h>
+#include <ATen/core/ivalue.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+
+#include <algorithm>
+
+namespace kasimir {
+namespace {
+
+constexpr std::size_t evaluation_batch = 256;
+
+using Dictionary = c10::Dict<std::string, at::Tensor>;
+
+at::Tensor to_tensor(const std::vector<double>& values) {
+  at::Tensor tensor = at::empty({static_cast<std::int64_t>(values.size())}, at::kDouble);
+  std::ranges::copy(values, tensor.data_ptr<double>());
+  return tensor;
+}
+
+std::vector<double> to_values(const at::Tensor& tensor) {
+  const at::Tensor plain = tensor.to(at::kDouble).contiguous();
+  return {plain.data_ptr<double>(), plain.data_ptr<double>() + plain.numel()};
+}
+
+Dictionary read_dictionary(const std::filesystem::path& path) {
+  const std::string bytes = read_file(path);
+  try {
+    const at::IValue value = torch::jit::pickle_load(std::vector<char>(bytes.begin(), bytes.end()));
+    Dictionary dictionary;
+    for (const auto& entry : value.toGenericDict()) dictionary.insert(entry.key().toStringRef(), entry.value().toTensor());
+    return dictionary;
+  } catch (const c10::Error&) {
+    throw input_error("{}: not a saved model", path.string());
+  }
+}
+
+/// The scores of consecutive batches, on the CPU.
+template <typename Use>
+void for_each_batch(Model::Impl& model, const ImageSet& images, std::span<const std::int32_t> indices, Use use) {
+  const at::NoGradGuard fixed;
+  const Batcher batcher(images, model.normalisation);
+  for (std::size_t i = 0; i < indices.size(); i += evaluation_batch) {
+    const auto part = indices.subspan(i, std::min(evaluation_batch, indices.size() - i));
+    const at::Tensor scores = model.forward(batcher.images(part).to(model.device()), false);
+    use(scores.to(at::kCPU, at::kFloat).contiguous(), batcher.labels(part));
+  }
+}
+
+}  // namespace
+
+Model::Model(const NetworkPlan& plan, const ModelOptions& options) : impl_(std::make_unique<Impl>(plan, options)) {}
+Model::~Model() = default;
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+
+std::int64_t Model::parameters() const {
+  std::int64_t count = 0;
+  for (const Part* part : impl_->parts()) count += part->learned ? part->tensor.numel() : 0;
+  return count;
+}
+
+std::vector<ModelTensor> Model::tensors() const {
+  std::vector<ModelTensor> all;
+  for (const Part* part : impl_->parts()) {
+    const at::Tensor plain = part->tensor.detach().to(at::kCPU).contiguous();
+    all.push_back({part->name, part->tensor.sizes().vec(), part->learned, {plain.data_ptr<float>(), plain.data_ptr<float>() + plain.numel()}});
+  }
+  return all;
+}
+
+void Model::set_normalisation(const ChannelStatistics& statistics) {
+  KASIMIR_CHECK(statistics.mean.size() == static_cast<std::size_t>(impl_->network.input().c), "{} means for {} channels",
+                statistics.mean.size(), impl_->network.input().c);
+  impl_->normalisation = statistics;
+}
+
+std::vector<std::vector<float>> Model::predict(const ImageSet& images, std::span<const std::int32_t> indices) const {
+  std::vector<std::vector<float>> all;
+  for_each_batch(*impl_, images, indices, [&](const at::Tensor& scores, const at::Tensor&) {
+    const auto* from = scores.data_ptr<float>();
+    for (std::int64_t i = 0; i < scores.size(0); ++i, from += scores.size(1)) all.emplace_back(from, from + scores.size(1));
+  });
+  return all;
+}
+
+Score Model::evaluate(const ImageSet& images, std::span<const std::int32_t> indices) const {
+  Score score;
+  double loss = 0.0;
+  std::int64_t right = 0;
+  for_each_batch(*impl_, images, indices, [&](const at::Tensor& scores, const at::Tensor& labels) {
+    loss += at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum).item<double>();
+    right += at::argmax(scores, 1).eq(labels).sum().item<std::int64_t>();
+  });
+  score.images = static_cast<std::int64_t>(indices.size());
+  const double count = std::max<double>(1.0, static_cast<double>(score.images));
+  score.loss = loss / count;
+  score.accuracy = static_cast<double>(right) / count;
+  return score;
+}
+
+void Model::save(const std::filesystem::path& path) const {
+  Dictionary dictionary;
+  for (const Part* part : impl_->parts()) dictionary.insert(part->name, part->tensor.detach().to(at::kCPU).contiguous());
+  dictionary.insert("normalisation.mean", to_tensor(impl_->normalisation.mean));
+  dictionary.insert("normalisation.deviation", to_tensor(impl_->normalisation.deviation));
+  const std::vector<char> bytes = torch::jit::pickle_save(dictionary);
+  write_file(path, std::string_view(bytes.data(), bytes.size()));
+}
+
+void Model::load(const std::filesystem::path& path) {
+  const Dictionary dictionary = read_dictionary(path);
+  const auto find = [&](const std::string& name) {
+    const auto entry = dictionary.find(name);
+    if (entry == dictionary.end()) throw input_error("{}: holds no tensor {}, which network {} has", path.string(), name, impl_->network.name());
+    return entry->value();
+  };
+  const at::NoGradGuard fixed;
+  std::vector<std::pair<at::Tensor, at::Tensor>> copies;  // nothing is changed before everything fits
+  for (const Part* part : impl_->parts()) {
+    const at::Tensor stored = find(part->name);
+    if (stored.sizes() != part->tensor.sizes())
+      throw input_error("{}: tensor {} is {}, needed is {}", path.string(), part->name, fmt::join(stored.sizes(), "x"), fmt::join(part->tensor.sizes(), "x"));
+    copies.emplace_back(part->tensor, stored);
+  }
+  const ChannelStatistics stored{to_values(find("normalisation.mean")), to_values(find("normalisation.deviation"))};
+  for (auto& [to, from] : copies) to.copy_(from);
+  set_normalisation(stored);
+}
+
+}  // namespace kasimir

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/train/network_module.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace kasimir {
+namespace {
+
+// Momentum and epsilon of PyTorch's BatchNorm2d.
+constexpr double norm_momentum = 0.1;
+constexpr double norm_epsilon = 1e-5;
+
+}  // namespace
+
+/// Start values of one layer.
+struct Model::Impl::Maker {
+  const std::string& name;
+  std::vector<Part>& parts;
+  at::Generator generator;
+
+  void add(const char* part, const at::Tensor& value, bool learned, bool decays) const {
+    parts.push_back({name + "." + part, value.requires_grad_(learned), learned, decays});
+  }
+  void operator()(const layer::Conv& op) const {
+    const std::int64_t in = op.in / op.groups;
+    const double fan_out = static_cast<double>(op.out / op.groups * op.kernel_h * op.kernel_w);
+    const at::Tensor weight = at::empty({op.out, in, op.kernel_h, op.kernel_w}, at::kFloat).normal_(0.0, std::sqrt(2.0 / fan_out), generator);
+    add("weight", weight.contiguous(at::MemoryFormat::ChannelsLast), true, true);
+    if (op.bias) add("bias", at::zeros({op.out}, at::kFloat), true, false);
+  }
+  void operator()(const layer::BatchNorm& op) const {
+    add("weight", at::ones({op.channels}, at::kFloat), true, false);
+    add("bias", at::zeros({op.channels}, at::kFloat), true, false);
+    add("running_mean", at::zeros({op.channels}, at::kFloat), false, false);
+    add("running_var", at::ones({op.channels}, at::kFloat), false, false);
+  }
+  void operator()(const layer::Linear& op) const {
+    const double bound = 1.0 / std::sqrt(static_cast<double>(op.in));
+    add("weight", at::empty({op.out, op.in}, at::kFloat).uniform_(-bound, bound, generator), true, true);
+    if (op.bias) add("bias", at::empty({op.out}, at::kFloat).uniform_(-bound, bound, generator), true, false);
+  }
+  void operator()(const layer::Input&) const {}
+  void operator()(const layer::Activation&) const {}
+  void operator()(const layer::Add&) const {}
+  void operator()(const layer::Concat&) const {}
+  void operator()(const layer::MaxPool&) const {}
+  void operator()(const layer::AvgPool&) const {}
+  void operator()(const layer::GlobalAvgPool&) const {}
+  void operator()(const layer::Dropout&) const {}
+};
+
+/// What one layer computes.
+struct Model::Impl::Runner {
+  const Impl& model;
+  const Layer& layer;
+  Node& node;
+  const std::vector<at::Tensor>& values;
+  bool training;
+
+  [[nodiscard]] const at::Tensor& input(std::size_t i = 0) const { return values[static_cast<std::size_t>(layer.inputs[i])]; }
+  [[nodiscard]] const at::Tensor& part(std::size_t i) const { return node.parts[i].tensor; }
+
+  /// True if the input may be overwritten: nobody else reads it, and the layer that made it does not need it again.
+  [[nodiscard]] bool may_overwrite() const {
+    const auto from = static_cast<std::size_t>(layer.inputs[0]);
+    const Op& op = model.network.layers()[from].op;
+    const bool forgets = std::holds_alternative<layer::BatchNorm>(op) || std::holds_alternative<layer::Add>(op);
+    return forgets && model.nodes_[from].readers == 1 && !model.nodes_[from].kernel;
+  }
+
+  at::Tensor operator()(const layer::Input&) const { return values[0]; }
+  at::Tensor operator()(const layer::Conv& op) const {
+    if (node.kernel) return node.kernel->forward(input(), training);
+    const std::optional<at::Tensor> bias = op.bias ? std::optional(part(1)) : std::nullopt;
+    return at::conv2d(input(), part(0), bias, {op.stride, op.stride}, {op.pad_h, op.pad_w}, {op.dilation, op.dilation}, op.groups);
+  }
+  at::Tensor operator()(const layer::BatchNorm&) const {
+    return at::batch_norm(input(), part(0), part(1), part(2), part(3), training, norm_momentum, norm_epsilon, true);
+  }
+  at::Tensor operator()(const layer::Activation& op) const {
+    at::Tensor x = input();
+    switch (op.kind) {
+      case layer::ActivationKind::relu: return may_overwrite() ? x.relu_() : at::relu(x);
+      case layer::ActivationKind::relu6: return at::hardtanh(x, 0.0, 6.0);
+      case layer::ActivationKind::hardswish: return at::hardswish(x);
+    }
+    KASIMIR_CHECK(false, "activation {}", static_cast<int>(op.kind));
+  }
+  at::Tensor operator()(const layer::Add&) const {
+    at::Tensor sum = at::add(input(0), input(1));
+    for (std::size_t i = 2; i < layer.inputs.size(); ++i) sum = at::add(sum, input(i));
+    return sum;
+  }
+  at::Tensor operator()(const layer::Concat&) const {
+    std::vector<at::Tensor> all;
+    for (std::size_t i = 0; i < layer.inputs.size(); ++i) all.push_back(input(i));
+    return at::cat(all, 1);
+  }
+  at::Tensor operator()(const layer::MaxPool& op) const {
+    return at::max_pool2d(input(), {op.kernel, op.kernel}, {op.stride, op.stride}, {op.padding, op.padding}, {1, 1}, op.ceil);
+  }
+  at::Tensor operator()(const layer::AvgPool& op) const {
+    return at::avg_pool2d(input(), {op.kernel, op.kernel}, {op.stride, op.stride});
+  }
+  at::Tensor operator()(const layer::GlobalAvgPool&) const { return input().mean({2, 3}, true); }
+  at::Tensor operator()(const layer::Dropout& op) const { return at::dropout(input(), op.probability, training); }
+  at::Tensor operator()(const layer::Linear& op) const {
+    const std::optional<at::Tensor> bias = op.bias ? std::optional(part(1)) : std::nullopt;
+    return at::linear(input().flatten(1), part(0), bias).unsqueeze(2).unsqueeze(3);
+  }
+};
+
+Model::Impl::Impl(const NetworkPlan& plan, const ModelOptions& options)
+    : network(*plan.network), device_(options.device == Device::cuda ? at::kCUDA : at::kCPU) {
+  if (options.device == Device::cuda && !has_cuda())
+    throw input_error("device cuda: this torch finds no CUDA device").note("use device cpu, or install a torch with CUDA");
+  const auto count = static_cast<std::size_t>(network.input().c);
+  normalisation = {std::vector<double>(count, 0.5), std::vector<double>(count, 0.5)};
+  nodes_.resize(network.layers().size());
+  // One generator per layer: replacing one layer leaves the others' start values as they are.
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Layer& of = network.layers()[i];
+    const at::Generator generator = at::detail::createCPUGenerator(Rng(options.seed, i).bits());
+    const auto replaced = plan.replaced.find(static_cast<int>(i));
+    if (replaced == plan.replaced.end()) {
+      std::visit(Maker{of.name, nodes_[i].parts, generator}, of.op);
+    } else {
+      KASIMIR_CHECK(std::holds_alternative<layer::Conv>(of.op), "layer {} ({}) is replaced", of.name, op_text(of.op));
+      nodes_[i].kernel = std::make_unique<KernelModule>(replaced->second.first, replaced->second.second, of.name, options.peepholes, generator);
+    }
+    for (int from : of.inputs) {
+      nodes_[static_cast<std::size_t>(from)].last_reader = static_cast<int>(i);
+      ++nodes_[static_cast<std::size_t>(from)].readers;
+    }
+  }
+  if (device_.is_cpu()) return;
+  for (Part* part : parts()) part->tensor = part->tensor.detach().to(device_).requires_grad_(part->learned);
+}
+
+at::Tensor Model::Impl::forward(const at::Tensor& images, bool training, std::map<int, at::Tensor>* taps) {
+  std::vector<at::Tensor> values(nodes_.size());
+  values[0] = images;
+  for (std::size_t i = 1; i < nodes_.size(); ++i) {
+    const Layer& of = network.layers()[i];
+    values[i] = std::visit(Runner{*this, of, nodes_[i], values, training}, of.op);
+    if (taps != nullptr && taps->contains(static_cast<int>(i))) (*taps)[static_cast<int>(i)] = values[i].detach();
+    for (int from : of.inputs)
+      if (nodes_[static_cast<std::size_t>(from)].last_reader == static_cast<int>(i)) values[static_cast<std::size_t>(from)].reset();
+  }
+  return values.back().flatten(1);
+}
+
+std::vector<Part*> Model::Impl::parts() {
+  std::vector<Part*> all;
+  for (Node& node : nodes_)
+    for (Part& part : node.kernel ? node.kernel->parts() : node.parts) all.push_back(&part);
+  return all;
+}
+
+std::vector<Part*> Model::Impl::kernel_parts() {
+  std::vector<Part*> all;
+  for (Node& node : nodes_) {
+    if (!node.kernel) continue;
+    for (Part& part : node.kernel->parts()) all.push_back(&part);
+  }
+  return all;
+}
+
+}  // namespace kasimir

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/train/recipe.h"
+
+#include "kasimir/base/error.h"
+
+#include <cmath>
+
+namespace kasimir {
+namespace {
+
+void require(bool holds, std::string_view field, double value, std::string_view needed) {
+  if (!holds) throw input_error("recipe: {} is {:g}, needed is {}", field, value, needed);
+}
+
+std::string_view precision_name(Precision precision) {
+  switch (precision) {
+    case Precision::automatic: return "automatic";
+    case Precision::single: return "single";
+    case Precision::mixed: return "mixed";
+  }
+  KASIMIR_CHECK(false, "precision {}", static_cast<int>(precision));
+}
+
+}  // namespace
+
+void Recipe::check() const {
+  require(epochs >= 1, "epochs", epochs, "at least 1");
+  require(batch >= 1, "batch", batch, "at least 1");
+  require(learning_rate > 0 && std::isfinite(learning_rate), "learning_rate", learning_rate, "above 0");
+  require(warmup >= 0 && warmup < 1, "warmup", warmup, "0 or more and below 1");
+  require(momentum >= 0 && momentum < 1, "momentum", momentum, "0 or more and below 1");
+  require(!nesterov || momentum > 0, "momentum", momentum, "above 0 with nesterov");
+  require(weight_decay >= 0, "weight_decay", weight_decay, "0 or more");
+  require(label_smoothing >= 0 && label_smoothing < 1, "label_smoothing", label_smoothing, "0 or more and below 1");
+  require(crop_padding >= 0, "crop_padding", crop_padding, "0 or more");
+  require(time_limit_s >= 0, "time_limit_s", time_limit_s, "0 or more");
+  require(memory_limit >= 0, "memory_limit", static_cast<double>(memory_limit), "0 or more");
+  require(threads >= 1, "threads", threads, "at least 1");
+}
+
+std::string Recipe::str() const {
+  return fmt::format(
+      "{} epochs, batch {}, rate {:g} with warmup {:g} and cosine, momentum {:g}{}, weight decay {:g}, label smoothing {:g}, "
+      "crop {}, flip {}, seed {}, {} threads, {}, precision {}",
+      epochs, batch, learning_rate, warmup, momentum, nesterov ? " nesterov" : "", weight_decay, label_smoothing, crop_padding,
+      flip ? "yes" : "no", seed, threads, device_name(device), precision_name(precision));
+}
+
+}  // namespace kasimir

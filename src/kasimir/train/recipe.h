@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/train/aten.h"
+#include "kasimir/train/machine.h"
+
+#include <cstdint>
+#include <string>
+
+namespace kasimir {
+
+/// In what precision convolutions and matrix products run.
+enum class Precision : std::uint8_t {
+  automatic,  ///< mixed on CUDA, single on a CPU
+  single,     ///< float32
+  mixed       ///< bfloat16, all else in float32
+};
+
+/// How a network is trained. Stochastic gradient descent with momentum; the rate rises linearly from 0 over the first
+/// `warmup` of all steps and then falls to 0 along half a cosine (Loshchilov and Hutter, arXiv 1608.03983).
+struct Recipe {
+  int epochs = 2;
+  int batch = 128;
+  double learning_rate = 0.1;  ///< at its highest
+  double warmup = 0.2;         ///< share of all steps, 0 .. 1
+  double momentum = 0.9;
+  bool nesterov = true;
+  double weight_decay = 5e-4;   ///< not on scales, offsets, biases and batch norms
+  double label_smoothing = 0.0;  ///< 0 .. 1
+  int crop_padding = 4;          ///< images are moved by up to so many pixels; 0: never
+  bool flip = true;              ///< mirrors half of the images; switch off for digits and letters
+  std::uint64_t seed = 1;        ///< start values, order, augmentation
+  double time_limit_s = 0;       ///< of the training, evaluation included; 0: none
+  std::int64_t memory_limit = 0;  ///< bytes that tensors in main memory may take; 0: none
+  int threads = 1;
+  Device device = Device::cpu;
+  Precision precision = Precision::automatic;
+  bool evaluate_test = false;    ///< read the test split at the end
+  Peepholes peepholes = {};
+
+  /// @throws Error (input) that names the field out of range.
+  void check() const;
+  [[nodiscard]] std::string str() const;  ///< one line, for records
+};
+
+}  // namespace kasimir

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/train/trainer.h"
+
+#include "kasimir/base/rng.h"
+#include "kasimir/train/batches.h"
+#include "kasimir/train/failure.h"
+#include "kasimir/train/network_module.h"
+#include "kasimir/train/sgd.h"
+
+#include <ATen/autocast_mode.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace kasimir {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// bfloat16 where it is asked for, while it lives.
+class Autocast {
+ public:
+  Autocast(bool on, at::DeviceType device) : device_(device), before_(at::autocast::is_autocast_enabled(device)) {
+    at::autocast::set_autocast_enabled(device_, on);
+    if (on) at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+  }
+  ~Autocast() {
+    at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(device_, before_);
+  }
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+
+ private:
+  at::DeviceType device_;
+  bool before_;
+};
+
+bool mixed(const Recipe& recipe) {
+  return recipe.precision == Precision::mixed || (recipe.precision == Precision::automatic && recipe.device == Device::cuda);
+}
+
+void check_fit(const NetworkPlan& plan, const Dataset& dataset, const Split& split) {
+  const Shape3 wanted = plan.network->input();
+  const ImageSet& images = dataset.train;
+  const Shape3 found{images.channels, images.height, images.width};
+  if (found != wanted)
+    throw input_error("network {} takes images of {}, data set {} has {}", plan.network->name(), wanted.str(), dataset.name, found.str());
+  if (static_cast<std::int64_t>(dataset.classes.size()) > plan.network->classes())
+    throw input_error("network {} tells {} classes apart, data set {} has {}", plan.network->name(), plan.network->classes(), dataset.name, dataset.classes.size());
+  if (split.train.empty() || split.validation.empty())
+    throw input_error("data set {}: {} images to train on and {} to validate on, needed is one of each at least", dataset.name, split.train.size(), split.validation.size());
+}
+
+/// Fisher and Yates; another order for each epoch.
+std::vector<std::int32_t> shuffled(std::vector<std::int32_t> indices, std::uint64_t seed, int epoch) {
+  Rng rng(seed, static_cast<std::uint64_t>(epoch));
+  for (std::size_t i = indices.size(); i > 1; --i) std::swap(indices[i - 1], indices[rng.below(i)]);
+  return indices;
+}
+
+std::vector<std::int32_t> all_of(const ImageSet& images) {
+  std::vector<std::int32_t> indices(static_cast<std::size_t>(images.size()));
+  for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int32_t>(i);
+  return indices;
+}
+
+class Training {
+ public:
+  Training(const NetworkPlan& plan, const Dataset& dataset, const Split& split, const Recipe& recipe, const TrainObserver& observer)
+      : dataset_(dataset), split_(split), recipe_(recipe), observer_(observer) {
+    set_threads(recipe.threads);
+    result_.machine = describe_machine(recipe.device).str();
+    result_.model = std::make_shared<Model>(plan, ModelOptions{recipe.seed, recipe.device, recipe.peepholes});
+    result_.model->set_normalisation(channel_statistics(dataset.train, split.train));
+    batch_ = std::min<std::size_t>(static_cast<std::size_t>(recipe.batch), split.train.size());
+    steps_per_epoch_ = static_cast<std::int64_t>(split.train.size() / batch_);
+  }
+
+  void run(TrainResult& out) {
+    const auto failed = out_of_memory_in([&] { epochs(); });
+    if (failed) result_.failed = failed;
+    result_.seconds = seconds_since(start_);
+    if (training_seconds_ > 0) result_.images_per_second = static_cast<double>(result_.steps) * static_cast<double>(batch_) / training_seconds_;
+    out = std::move(result_);
+  }
+
+ private:
+  void epochs() {
+    Model::Impl& model = result_.model->impl();
+    const Batcher batcher(dataset_.train, model.normalisation);
+    Sgd sgd(model.parts(), {recipe_.momentum, recipe_.nesterov, recipe_.weight_decay});
+    for (int epoch = 1; epoch <= recipe_.epochs; ++epoch) {
+      const auto began = Clock::now();
+      EpochRow row;
+      row.epoch = epoch;
+      if (!train_epoch(model, batcher, sgd, row)) return;
+      const Score score = result_.model->evaluate(dataset_.train, split_.validation);
+      row.validation_loss = score.loss;
+      row.validation_accuracy = score.accuracy;
+      row.seconds = seconds_since(began);
+      result_.curve.push_back(row);
+      if (observer_.epoch) observer_.epoch(row);
+      result_.validation = score;
+    }
+    if (recipe_.evaluate_test) result_.test = result_.model->evaluate(dataset_.test, all_of(dataset_.test));
+  }
+
+  /// False if the training is over before its end.
+  bool train_epoch(Model::Impl& model, const Batcher& batcher, Sgd& sgd, EpochRow& row) {
+    const auto order = shuffled(split_.train, recipe_.seed, row.epoch);
+    const Augmentation augmentation{recipe_.crop_padding, recipe_.flip, mix_bits(recipe_.seed) + static_cast<std::uint64_t>(row.epoch)};
+    for (std::int64_t step = 0; step < steps_per_epoch_; ++step) {
+      const auto began = Clock::now();
+      row.learning_rate = rate_at(result_.steps, steps_per_epoch_ * recipe_.epochs, recipe_.learning_rate, recipe_.warmup);
+      const auto part = std::span(order).subspan(static_cast<std::size_t>(step) * batch_, batch_);
+      const at::Tensor images = batcher.images(part, augmentation).to(model.device());
+      const double loss = train_step(model, images, batcher.labels(part).to(model.device()), row);
+      if (!std::isfinite(loss)) {
+        result_.failed = Rejection{"diverged", fmt::format("loss is {} in epoch {} step {}", loss, row.epoch, step + 1)};
+        return false;
+      }
+      sgd.step(row.learning_rate);
+      ++result_.steps;
+      row.train_loss += loss / static_cast<double>(steps_per_epoch_);
+      training_seconds_ += seconds_since(began);
+      if (ends(row.epoch, step + 1)) return false;
+    }
+    return true;
+  }
+
+  double train_step(Model::Impl& model, const at::Tensor& images, const at::Tensor& labels, EpochRow& row) const {
+    at::Tensor scores;
+    {
+      const Autocast precision(mixed(recipe_), model.device().type());
+      scores = model.forward(images, true).to(at::kFloat);
+    }
+    const at::Tensor loss = at::cross_entropy_loss(scores, labels, {}, at::Reduction::Mean, -100, recipe_.label_smoothing);
+    loss.backward();
+    const double right = at::argmax(scores.detach(), 1).eq(labels).sum().item<double>();
+    row.train_accuracy += right / static_cast<double>(batch_) / static_cast<double>(steps_per_epoch_);
+    return loss.item<double>();
+  }
+
+  bool ends(int epoch, std::int64_t step) {
+    if (observer_.should_stop && observer_.should_stop()) {
+      result_.stopped = true;
+      return true;
+    }
+    const bool last = epoch == recipe_.epochs && step == steps_per_epoch_;
+    if (last || recipe_.time_limit_s <= 0 || seconds_since(start_) <= recipe_.time_limit_s) return false;
+    result_.failed = Rejection{"time limit", fmt::format("{:g} s were over in epoch {} of {}, step {} of {}", recipe_.time_limit_s, epoch,
+                                                         recipe_.epochs, step, steps_per_epoch_)};
+    return true;
+  }
+
+  const Dataset& dataset_;
+  const Split& split_;
+  const Recipe& recipe_;
+  const TrainObserver& observer_;
+  TrainResult result_;
+  std::size_t batch_ = 1;
+  std::int64_t steps_per_epoch_ = 0;
+  double training_seconds_ = 0.0;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+TrainResult train(const NetworkPlan& plan, const Dataset& dataset, const Split& split, const Recipe& recipe, const TrainObserver& observer) {
+  recipe.check();
+  check_fit(plan, dataset, split);
+  TrainResult result;
+  std::optional<MemoryMeter> meter;
+  if (recipe.memory_limit > 0) meter.emplace(recipe.memory_limit);
+  // The model itself may already be too large.
+  const auto failed = out_of_memory_in([&] { Training(plan, dataset, split, recipe, observer).run(result); });
+  if (failed) result.failed = failed;
+  return result;
+}
+
+}  // namespace kasimir
