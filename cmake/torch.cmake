@@ -19,7 +19,7 @@ function(kasimir_torch_facts result)
   endif()
   if(NOT EXISTS ${KASIMIR_PYTHON})
     message(FATAL_ERROR "no Python with torch at ${KASIMIR_PYTHON}: run `make setup`, or give -DTorch_DIR=, "
-      "-DKASIMIR_PYTHON=, or -DKASIMIR_WITH_TORCH=OFF to build without the training layer")
+      "-DKASIMIR_PYTHON=, or -DKASIMIR_WITH_TORCH=OFF to build without training and without the program")
   endif()
   execute_process(COMMAND ${KASIMIR_PYTHON} ${PROJECT_SOURCE_DIR}/cmake/torch_facts.py
     OUTPUT_VARIABLE answer ERROR_VARIABLE complaint RESULT_VARIABLE status)

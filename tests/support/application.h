@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/base/text.h"
 #include "kasimir/interp/real.h"
 #include "kasimir/kernel/builder.h"
 #include "kasimir/kernel/kernel.h"
@@ -124,14 +125,11 @@ class Applied {
 };
 
 /// A shape from its text without brackets: "c=Ci, h=s*H, w=s*W".
-inline Shape shape_from(const std::string& text) {
+inline Shape shape_from(std::string_view text) {
   Shape shape;
-  for (const char* at = text.c_str(); *at != '\0';) {
-    const std::string part(at, std::find(at, text.c_str() + text.size(), ','));
-    const auto equals = part.find('=');
-    shape.push_back({*axis_from_letter(part[equals - 1]), Size::parse(part.substr(equals + 1))});
-    at += part.size();
-    if (*at == ',') ++at;
+  for (const std::string& part : split(text, ',')) {
+    const std::string_view axis = trim(part);
+    shape.push_back({*axis_from_letter(axis[0]), Size::parse(axis.substr(2))});
   }
   return shape;
 }

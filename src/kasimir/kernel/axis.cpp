@@ -12,7 +12,7 @@ struct KindNames {
   std::string_view word;
 };
 constexpr std::array<KindNames, axis_kind_count> kind_names{{{'n', "batch"},
-                                                             {'g', "group"},
+                                                             {'g', "group"},  // names a primitive: the axis
                                                              {'c', "channel"},
                                                              {'u', "window height"},
                                                              {'v', "window width"},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// names primitives: scalar functions share their words
 #include "kasimir/kernel/function.h"
 
 #include <array>

@@ -163,6 +163,7 @@ class Parser {
 
   void line(std::string_view text, int number) {
     if (const auto comment = text.find('#'); comment != std::string_view::npos) text = text.substr(0, comment);
+    if (text.ends_with('\r')) text.remove_suffix(1);
     Line line(text, number, where_);
     if (line.done()) return;
     if (kernel_.name.empty()) {

@@ -113,7 +113,7 @@ std::string print_graph(const BasicGraph<V>& graph) {
     std::string axes;
     for (const auto& axis : tensor.axes)
       axes += fmt::format("{}{}<{}", axes.empty() ? "" : ", ", axis_letter(axis.kind), text(axis.extent));
-    constexpr std::array<std::string_view, 3> roles{"linear", "scale", "offset"};
+    constexpr std::array<std::string_view, 3> roles{"linear", "scale", "offset"};  // names a primitive: what a weight does
     all += fmt::format("weight {}[{}] {}", tensor.name, axes, roles[static_cast<std::size_t>(tensor.weight_role)]);
     if (tensor.weight_role == WeightRole::linear) all += fmt::format(" fan_in {}", text(tensor.fan_in));
     all += "\n";

@@ -179,14 +179,20 @@ class Verifier {
       if (apply == nullptr || apply->fn != Fn::join) continue;
       const auto* a = std::get_if<BoundRead>(&stage_->nodes[static_cast<std::size_t>(apply->a)]);
       const auto* b = std::get_if<BoundRead>(&stage_->nodes[static_cast<std::size_t>(apply->b)]);
-      bool apart = false;
-      for (std::size_t i = 0; a != nullptr && b != nullptr && i < a->at.size() && i < b->at.size(); ++i) {
-        if (a->at[i].terms != b->at[i].terms || a->at[i].wrap || b->at[i].wrap) continue;
-        const std::int64_t ahead = a->at[i].offset - b->at[i].offset;  // a's coordinate minus b's
-        apart = apart || ahead >= tensor(a->tensor).axes[i].extent || -ahead >= tensor(b->tensor).axes[i].extent;
-      }
-      if (!apart) fail("V9: the operands of | are never inside together");
+      if (a == nullptr || b == nullptr || !apart(*a, *b)) fail("V9: the operands of | are never inside together");
     }
+  }
+
+  /// Axes are compared each with each: the operands may have theirs in another order.
+  [[nodiscard]] bool apart(const BoundRead& a, const BoundRead& b) const {
+    for (std::size_t i = 0; i < a.at.size(); ++i) {
+      for (std::size_t j = 0; j < b.at.size(); ++j) {
+        if (a.at[i].terms != b.at[j].terms || a.at[i].wrap || b.at[j].wrap) continue;
+        const std::int64_t ahead = a.at[i].offset - b.at[j].offset;  // a's coordinate minus b's
+        if (ahead >= tensor(a.tensor).axes[i].extent || -ahead >= tensor(b.tensor).axes[j].extent) return true;
+      }
+    }
+    return false;
   }
 
   void definition() {

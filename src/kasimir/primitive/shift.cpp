@@ -23,6 +23,9 @@ Outcome<Shape> shape(const Call& call) {
     if (axis < 0) return needs_axis(kinds[i], x);
     if (offset(by, i) == 0) return Rejection{"shift: no offset is 0", ""};
     const Size& extent = x[static_cast<std::size_t>(axis)].extent;
+    if (call.word(2) != wrap && extent.has_free())
+      return Rejection{"shift: a zero-filled shift is along an axis of known extent",
+                       fmt::format("{}={}", axis_letter(kinds[i]), extent.str())};
     if (call.word(2) != wrap && call.sites().smallest(extent) <= std::abs(offset(by, i)))
       return Rejection{"shift: a zero-filled shift is shorter than the axis",
                        fmt::format("{}={} by {}", axis_letter(kinds[i]), extent.str(), offset(by, i))};

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/evaluate.h"
+
+#include "kasimir/primitive/catalog.h"
+#include "kasimir/sampling.h"
+#include "kasimir/sites.h"
+#include "kasimir/train/latency.h"
+#include "kasimir/train/screen.h"
+#include "kasimir/train/trainer.h"
+
+#include <algorithm>
+
+namespace kasimir {
+
+namespace {
+
+/// Attempts that one trial number may use: far more than the few that a legal kernel takes.
+constexpr std::uint64_t attempts_per_trial = 20000;
+
+Shape3 image_shape(const ImageSet& images) { return {images.channels, images.height, images.width}; }
+
+std::int64_t whole(double value) { return static_cast<std::int64_t>(value + 0.5); }
+
+}  // namespace
+
+Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
+    : spec_(std::move(spec)),
+      data_(load_dataset(spec_.data, spec_.load_options(), progress)),
+      network_(network_for(spec_.network, spec_.width, image_shape(data_.train),
+                           static_cast<std::int64_t>(data_.classes.size()))),
+      selection_(select_sites(network_, {spec_.replace, spec_.keep})),
+      split_(split_validation(data_.train, spec_.validation, spec_.seed)),
+      sampler_(catalog(), site_loads(selection_.replaced), spec_.sample_options(), spec_.seed),
+      original_{&network_, {}} {
+  if (spec_.device == "cuda" && !has_cuda())
+    throw input_error("--device cuda was asked for, but torch finds no CUDA device")
+        .note("leave the option out to train on the processor");
+}
+
+void Evaluator::check_space() const { check_space_of(sampler_); }
+
+Outcome<study::Proposal> Evaluator::ask(int number) const {
+  const LayerCost total = network_.cost();
+  LayerCost replaced;
+  for (const SiteRef& site : selection_.replaced) replaced += site.cost;
+  if (number == 0)
+    return study::Proposal{"",
+                           "original",
+                           {{"strategy", "original"}},
+                           {replaced.macs, replaced.params},
+                           {total.macs, total.params},
+                           nlohmann::json::object()};
+  const std::uint64_t first = static_cast<std::uint64_t>(number) * attempts_per_trial;
+  Rejection last{"sampling: no legal kernel was found", ""};
+  for (std::uint64_t i = 0; i < attempts_per_trial; ++i) {
+    auto sampled = sampler_.attempt(first + i);
+    if (!sampled.ok()) {
+      last.with = sampled.rejection().str();
+      continue;
+    }
+    study::Proposal proposal;
+    proposal.kernel = str(sampled->kernel);
+    proposal.hash = fmt::format("{:016x}", sampled->label.fingerprint);
+    proposal.origin = {{"strategy", "random"}, {"seed", spec_.seed}, {"attempt", first + i}};
+    proposal.replaced = {whole(sampled->cost.total_macs), whole(sampled->cost.total_params)};
+    proposal.network = {total.macs - replaced.macs + proposal.replaced.macs,
+                        total.params - replaced.params + proposal.replaced.params};
+    proposal.budget_use = {{"macs", sampled->cost.total_macs / static_cast<double>(replaced.macs)},
+                           {"params", sampled->cost.total_params / static_cast<double>(replaced.params)},
+                           {"global", sampled->label.view.is_global}};
+    return proposal;
+  }
+  last.with = fmt::format("{} attempts, the last one: {}", attempts_per_trial, last.with);
+  return last;
+}
+
+NetworkPlan Evaluator::plan_of(const study::Trial& trial) const {
+  if (trial.number == 0) return original_;
+  return replace_with(network_, selection_.replaced,
+                      parse_kernel(trial.kernel, catalog(), fmt::format("trial {}", trial.number)));
+}
+
+std::optional<study::JobResult> Evaluator::screened(const NetworkPlan& plan) const {
+  constexpr std::int64_t images = 64;
+  std::vector<std::int32_t> few(split_.train.begin(),
+                                split_.train.begin() + std::min<std::ptrdiff_t>(images, std::ssize(split_.train)));
+  ScreenOptions options;
+  options.slowest = spec_.slowest;
+  options.device = spec_.device == "cuda" ? Device::cuda : Device::cpu;
+  const ScreenResult result = screen(plan, select_images(data_.train, few), options);
+  if (result.ok()) return std::nullopt;
+  return study::JobResult::rejected(result.rejected->rule, result.rejected->with);
+}
+
+void Evaluator::quick_latency(const NetworkPlan& plan, study::JobResult& result) const {
+  // An estimate for choosing finalists while other workers run: paired with the original, so that their ratio holds.
+  LatencyOptions options;
+  options.batch = spec_.latency_batch;
+  options.repeats = 7;
+  options.min_seconds = 0;
+  const auto samples = measure_latency(plan, original_, options);
+  if (!samples.ok()) {
+    result = study::JobResult::failed(samples.rejection().rule, samples.rejection().with);
+    return;
+  }
+  result.latency_ms = samples->candidate.median;
+  result.extra["speedup"] = samples->speedup;
+  double worst = 0;
+  for (const VerifyResult& check : samples->checks) worst = std::max(worst, check.error);
+  result.extra["verified_error"] = worst;
+}
+
+study::JobResult Evaluator::train_rung(const study::Job& job, const NetworkPlan& plan,
+                                       study::JobObserver& observer) const {
+  const auto rung = static_cast<int>(job.rung);
+  const std::int64_t images = spec_.rungs[static_cast<std::size_t>(rung)].images;
+  Split split = split_;
+  if (images > 0 && images < std::ssize(split.train))
+    split.train = stratified_subset(data_.train.labels, split_.train, images, spec_.seed);
+  const Recipe recipe = spec_.recipe(rung, job.seed, data_.train);
+  TrainObserver watch;
+  watch.epoch = [&](const EpochRow& row) {
+    observer.epoch({row.epoch, row.train_loss, row.train_accuracy, row.validation_loss, row.validation_accuracy,
+                    row.learning_rate, row.seconds});
+  };
+  watch.should_stop = observer.should_stop;
+  const TrainResult trained = train(plan, data_, split, recipe, watch);
+  if (trained.stopped) return study::JobResult::stopped();
+  if (trained.failed) return study::JobResult::failed(trained.failed->rule, trained.failed->with);
+  study::JobResult result;
+  result.accuracy = trained.validation->accuracy;
+  result.loss = trained.validation->loss;
+  if (trained.test) result.test_accuracy = trained.test->accuracy;
+  result.extra = {{"recipe", recipe.str()},
+                  {"images_per_second", trained.images_per_second},
+                  {"machine", trained.machine},
+                  {"train_images", std::ssize(split.train)},
+                  {"validation_images", std::ssize(split.validation)}};
+  return result;
+}
+
+study::JobResult Evaluator::latency(const NetworkPlan& plan) const {
+  LatencyOptions options;
+  options.batch = spec_.latency_batch;
+  options.threads = spec_.latency_threads;
+  options.repeats = 40;
+  options.min_seconds = 3;
+  const auto samples = measure_latency(plan, original_, options);
+  if (!samples.ok()) return study::JobResult::failed(samples.rejection().rule, samples.rejection().with);
+  study::JobResult result;
+  result.latency_ms = samples->candidate.median;
+  for (std::size_t i = 0; i < samples->candidate_ms.size(); ++i)
+    result.latency.push_back(
+        {options.threads, options.batch, static_cast<int>(i), samples->candidate_ms[i], samples->original_ms[i]});
+  result.extra = {{"machine", samples->machine}, {"speedup", samples->speedup}};
+  return result;
+}
+
+study::JobResult Evaluator::evaluate(const study::Job& job, const study::Trial& trial,
+                                     study::JobObserver& observer) const {
+  const NetworkPlan plan = plan_of(trial);
+  if (job.rung == study::Rung::latency) return latency(plan);
+  const bool first = job.rung == study::Rung::quick && trial.number != 0;
+  if (first)
+    if (auto refused = screened(plan)) return *refused;
+  study::JobResult result = train_rung(job, plan, observer);
+  if (first && result.verdict == study::Verdict::ok) quick_latency(plan, result);
+  return result;
+}
+
+}  // namespace kasimir

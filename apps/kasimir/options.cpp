@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/options.h"
+
+#include "kasimir/base/error.h"
+#include "kasimir/base/text.h"
+
+namespace kasimir {
+
+void add_network_options(CLI::App& app, CommonOptions& options) {
+  app.add_option("--network", options.network,
+                 "network of the zoo: resnet8, resnet20, resnet18, vgg16, mobilenet_v2, densenet121")
+      ->capture_default_str();
+  app.add_option("--width", options.width, "multiplies the network's channels")->capture_default_str();
+  app.add_option("--replace", options.replace,
+                 "convolutions to replace, by name; * and ? match (default: windows above 1x1, stems not)");
+  app.add_option("--keep", options.keep, "convolutions to keep, by name; * and ? match");
+}
+
+void add_kernel_options(CLI::App& app, CommonOptions& options) {
+  app.add_option("--budget", options.budget,
+                 "what a kernel may cost: macs=LOW..HIGH,params=LOW..HIGH, as fractions of what is replaced (at every "
+                 "site) or, with k, M, G, absolute");
+  app.add_option("--primitives", options.primitives, "how many primitives a kernel has, as LOW..HIGH");
+  app.add_option("--max-width", options.max_width, "most tensors that wait to be read, while a kernel grows")
+      ->capture_default_str();
+  app.add_option("--allow", options.allow, "only these primitives")->delimiter(',');
+  app.add_option("--forbid", options.forbid, "not these primitives")->delimiter(',');
+  app.add_option("--require", options.require, "each of these primitives at least once")->delimiter(',');
+  app.add_option("--seed", options.seed, "the same seed gives the same kernels")->capture_default_str();
+}
+
+double parse_seconds(const std::string& text) {
+  double unit = 1.0;
+  std::string_view number = text;
+  if (!number.empty()) {
+    const char last = number.back();
+    unit = last == 'm' ? 60.0 : last == 'h' ? 3600.0 : 1.0;
+    if (last == 's' || last == 'm' || last == 'h') number.remove_suffix(1);
+  }
+  const auto value = parse_number(number);
+  if (!value || *value <= 0) throw input_error("`{}` is no span of time; write 90s, 40m or 1.5h", text);
+  return *value * unit;
+}
+
+std::pair<int, int> parse_range(const std::string& text) {
+  const auto dots = text.find("..");
+  const auto low = parse_integer(text.substr(0, dots));
+  const auto high = dots == std::string::npos ? low : parse_integer(text.substr(dots + 2));
+  if (!low || !high || *low < 1 || *high < *low || *high > 1000)
+    throw input_error("`{}` is no range; write 3..12", text);
+  return {static_cast<int>(*low), static_cast<int>(*high)};
+}
+
+Shape3 parse_input(const std::string& text) {
+  if (text.empty()) return {};
+  const auto parts = split(text, 'x');
+  Shape3 shape;
+  if (parts.size() == 3) {
+    shape = {parse_integer(parts[0]).value_or(0), parse_integer(parts[1]).value_or(0),
+             parse_integer(parts[2]).value_or(0)};
+  }
+  if (shape.c < 1 || shape.h < 1 || shape.w < 1)
+    throw input_error("`{}` is no image size; write CHANNELSxHEIGHTxWIDTH such as 3x32x32", text);
+  return shape;
+}
+
+}  // namespace kasimir

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/command.h"
+
+#include "kasimir/base/error.h"
+#include "kasimir/primitive/catalog.h"
+#include "kasimir/report/report.h"
+
+#include <filesystem>
+
+namespace kasimir {
+
+void add_report(CLI::App& app, Action& action) {
+  struct ReportCommand {
+    std::string path;
+    std::string out;
+  };
+  auto* command = app.add_subcommand("report", "writes a study's report as one HTML file");
+  auto options = std::make_shared<ReportCommand>();
+  command->add_option("study", options->path, "the study's file")->required();
+  command->add_option("--out", options->out, "the page's file (default: beside the study)");
+  command->callback([options, &action] {
+    action = [options] {
+      const auto store = study::Store::view(options->path);
+      const std::string out = options->out.empty()
+                                  ? std::filesystem::path(options->path).replace_extension(".html").string()
+                                  : options->out;
+      report::write_report(store, catalog(), out, {});
+      fmt::print("wrote {}\n", out);
+      return 0;
+    };
+  });
+}
+
+}  // namespace kasimir

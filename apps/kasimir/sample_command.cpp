@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/command.h"
+#include "kasimir/options.h"
+#include "kasimir/sampling.h"
+#include "kasimir/search_spec.h"
+#include "kasimir/sites.h"
+
+#include "kasimir/base/files.h"
+#include "kasimir/base/table.h"
+#include "kasimir/base/text.h"
+#include "kasimir/primitive/catalog.h"
+
+#include <ctime>
+#include <filesystem>
+
+namespace kasimir {
+namespace {
+
+struct SampleCommand {
+  CommonOptions common;
+  std::size_t count = 10;
+  std::uint64_t most_attempts = 0;
+  int threads = 1;
+  bool stats = false;
+  bool json = false;
+  std::string out;
+};
+
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+void print_stats(const SampleStats& stats, std::size_t kept, double seconds) {
+  const auto share = [&](std::uint64_t n) {
+    return stats.attempts == 0 ? 0.0 : 100.0 * static_cast<double>(n) / static_cast<double>(stats.attempts);
+  };
+  fmt::print("\n{} kernels with different texts in {} of processor time: {:.0f} legal per second\n", kept,
+             duration_text(seconds), static_cast<double>(stats.legal) / std::max(seconds, 1e-9));
+  fmt::print("{} attempts, {:.1f} % legal; {} texts met again, {} kernels compute the same as another one\n\n",
+             stats.attempts, share(stats.legal), stats.same_text, stats.same_function);
+  Table table({{"attempts ended by", "", Table::Align::left},
+               {"count", ""},
+               {"share", "%"},
+               {"last seen", "", Table::Align::left}});
+  for (const auto& [rule, count] : stats.rejected)
+    table.row({rule, grouped(count), fmt::format("{:.1f}", share(static_cast<std::uint64_t>(count))),
+               stats.example.at(rule)});
+  fmt::print("{}", table.str());
+}
+
+int run(const SampleCommand& options) {
+  const Network network =
+      network_for(options.common.network, options.common.width, parse_input(options.common.input), 0);
+  const auto loads = site_loads(find_sites(network, {options.common.replace, options.common.keep}));
+  SampleOptions sampling;
+  if (!options.common.budget.empty()) sampling.budget = Budget::parse(options.common.budget);
+  if (!options.common.primitives.empty())
+    std::tie(sampling.limits.min_primitives, sampling.limits.max_primitives) = parse_range(options.common.primitives);
+  sampling.limits.max_width = options.common.max_width;
+  sampling.limits.allow = options.common.allow;
+  sampling.limits.forbid = options.common.forbid;
+  sampling.limits.require = options.common.require;
+  const Sampler sampler(catalog(), loads, sampling, options.common.seed);
+  if (!options.out.empty()) std::filesystem::create_directories(options.out);
+
+  std::size_t kept = 0;
+  const double start = cpu_seconds();
+  const std::uint64_t most = options.most_attempts > 0 ? options.most_attempts : 2000 * options.count + 20000;
+  const SampleStats stats = sample(sampler, options.count, most, options.threads, [&](const Sampled& sampled) {
+    ++kept;
+    const std::string text = str(sampled.kernel);
+    if (!options.out.empty()) {
+      write_file(std::filesystem::path(options.out) / (sampled.kernel.name + ".txt"), text);
+    } else if (options.json) {
+      fmt::print("{}\n", nlohmann::json{{"kernel", text},
+                                        {"attempt", sampled.attempt},
+                                        {"macs", sampled.cost.macs},
+                                        {"params", sampled.cost.params}}
+                             .dump());
+    } else if (!options.stats || options.count <= 20) {
+      fmt::print("{}\n", text);
+    }
+  });
+  if (options.stats) print_stats(stats, kept, cpu_seconds() - start);
+  if (kept == options.count) return 0;
+  throw nothing_found(sampler, stats, kept, options.count);
+}
+
+}  // namespace
+
+void add_sample(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("sample", "draws random kernels that fit a network and a budget");
+  auto options = std::make_shared<SampleCommand>();
+  add_network_options(*command, options->common);
+  add_kernel_options(*command, options->common);
+  command->add_option("--input", options->common.input,
+                      "image size such as 3x224x224 (default: what the network was published for)");
+  command->add_option("--count", options->count, "how many kernels")->capture_default_str();
+  command->add_option("--attempts", options->most_attempts, "give up after so many attempts");
+  command->add_option("--threads", options->threads, "changes the speed only, never the kernels")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  command->add_flag("--stats", options->stats, "speed, share of attempts that are legal, and what ended the others");
+  command->add_flag("--json", options->json, "one object per line");
+  command->add_option("--out", options->out, "write each kernel to a file in this folder");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace kasimir

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/command.h"
+#include "kasimir/evaluate.h"
+#include "kasimir/options.h"
+#include "kasimir/sites.h"
+#include "kasimir/stop.h"
+
+#include "kasimir/base/files.h"
+#include "kasimir/base/text.h"
+#include "kasimir/network/coverage.h"
+#include "kasimir/primitive/catalog.h"
+#include "kasimir/report/listing.h"
+#include "kasimir/report/report.h"
+#include "kasimir/study/ladder.h"
+#include "kasimir/study/supervisor.h"
+#include "kasimir/train/machine.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+namespace kasimir {
+namespace {
+
+struct SearchCommand {
+  CommonOptions common;
+  SearchSpec spec;
+  std::string study = "study.db";
+  std::string time;
+  std::string report;
+  int quick_images = -1;
+  int full_epochs = 0;
+  int workers = 0;
+  bool log_json = false;
+  bool no_global = false;
+  bool no_flip = false;
+};
+
+/// This program's own file, to start workers from.
+std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+/// The command as it was typed, for the record.
+std::string own_command() {
+  auto words = split(read_file("/proc/self/cmdline"), '\0');
+  words.front() = "kasimir";
+  if (words.back().empty()) words.pop_back();
+  for (std::string& word : words)
+    if (word.find_first_of(" *?;&|<>()$'\"") != std::string::npos) word = "'" + word + "'";
+  return join(words, " ");
+}
+
+SearchSpec finish_spec(const SearchCommand& options) {
+  SearchSpec spec = options.spec;
+  spec.network = options.common.network;
+  spec.width = options.common.width;
+  spec.replace = options.common.replace;
+  spec.keep = options.common.keep;
+  if (!options.common.budget.empty()) spec.budget = options.common.budget;
+  if (!options.common.primitives.empty())
+    std::tie(spec.min_primitives, spec.max_primitives) = parse_range(options.common.primitives);
+  spec.max_width = options.common.max_width;
+  spec.allow = options.common.allow;
+  spec.forbid = options.common.forbid;
+  spec.require = options.common.require;
+  spec.seed = options.common.seed;
+  spec.allow_global = !options.no_global;
+  spec.flip = !options.no_flip;
+  if (options.quick_images >= 0) spec.rungs[0].images = options.quick_images;
+  if (options.full_epochs > 0) spec.rungs[2].epochs = options.full_epochs;
+  if (std::filesystem::exists(spec.data)) spec.data = std::filesystem::absolute(spec.data).lexically_normal().string();
+  spec.ladder.time_limit_s = options.time.empty() ? 0 : parse_seconds(options.time);
+  if (spec.ladder.trials == 0 && options.time.empty()) spec.ladder.time_limit_s = 600;
+  spec.ladder.workers =
+      options.workers > 0 ? options.workers : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  spec.budget = Budget::parse(spec.budget).str();
+  spec.sample_options().limits.check(catalog());
+  return spec;
+}
+
+/// The costs of the rungs follow from the images they train on.
+void set_rung_costs(SearchSpec& spec, const Evaluator& evaluator) {
+  const double all = static_cast<double>(evaluator.data().train.size()) * (1.0 - spec.validation);
+  std::array<double, 3> images{};
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const auto& rung = spec.rungs[i];
+    const double epoch = rung.images > 0 ? std::min(all, static_cast<double>(rung.images)) : all;
+    // Validation after each epoch costs about a third of a training image per image.
+    images[i] = rung.epochs * (epoch + all * spec.validation / (1.0 - spec.validation) / 3.0);
+  }
+  for (std::size_t i = 0; i < images.size(); ++i) spec.ladder.rung_cost[i] = images[i] / images[0];
+}
+
+class ProgressPrinter {
+ public:
+  explicit ProgressPrinter(bool json) : json_(json) {}
+
+  void operator()(const study::Progress& progress, const std::vector<study::Event>& events) {
+    for (const study::Event& event : events) print(event, progress);
+    if (json_ || progress.active_seconds < next_) return;
+    next_ = progress.active_seconds + 20;  // an improvement has its own line; between them a sign of life
+    print_totals(progress);
+  }
+
+ private:
+  void print(const study::Event& event, const study::Progress& progress) {
+    if (json_) {
+      fmt::print(
+          "{}\n",
+          nlohmann::json{{"at", event.at}, {"kind", event.kind}, {"text", event.text}, {"data", event.data}}.dump());
+    } else {
+      fmt::print("{:>9}  {:<12} {}\n", duration_text(progress.active_seconds), event.kind, event.text);
+    }
+    std::fflush(stdout);
+  }
+
+  static void print_totals(const study::Progress& progress) {
+    const auto count = [&](study::TrialState state) {
+      const auto found = progress.trials.find(state);
+      return found == progress.trials.end() ? 0 : found->second;
+    };
+    const int evaluated =
+        count(study::TrialState::running) + count(study::TrialState::stopped) + count(study::TrialState::complete);
+    fmt::print("{:>9}  {:<12} {} candidates evaluated or in training, {} screened out, {} failed{}\n",
+               duration_text(progress.active_seconds), "progress", evaluated, count(study::TrialState::rejected),
+               count(study::TrialState::failed),
+               progress.seconds_left ? "; about " + duration_text(*progress.seconds_left) + " left" : "");
+    std::fflush(stdout);
+  }
+
+  bool json_;
+  double next_ = 20;
+};
+
+std::string machine_text(const SearchSpec& spec) {
+  return describe_machine(spec.device == "cuda" ? Device::cuda : Device::cpu).str();
+}
+
+int run(const SearchCommand& options) {
+  SearchSpec spec = finish_spec(options);
+  const std::atomic<int>& stop = catch_interrupts();
+  set_threads(1);
+  const auto say = [&](const std::string& line) {
+    if (!options.log_json) fmt::print("{}\n", line);
+    std::fflush(stdout);
+  };
+  say(fmt::format("kasimir {}: search on {} for {}", KASIMIR_VERSION, spec.network, spec.data));
+  nlohmann::json record;
+  {
+    const Evaluator evaluator(spec);  // checks everything that can be wrong before a study is made
+    evaluator.check_space();
+    set_rung_costs(spec, evaluator);
+    say(evaluator.data().description);
+    const Coverage covered = coverage(evaluator.network(), {spec.replace, spec.keep});
+    say(covered.str());
+    record = spec.to_json();
+    record["sites"] = site_records(evaluator.selection().replaced);
+    record["input"] = {evaluator.network().input().c, evaluator.network().input().h, evaluator.network().input().w};
+    record["classes"] = evaluator.network().classes();
+    record["data_fingerprint"] = evaluator.data().fingerprint;
+    record["command"] = own_command();
+  }
+  {
+    const auto store =
+        study::Store::start(options.study, record, "kasimir " KASIMIR_VERSION, machine_text(spec), study::wall_clock());
+    if (store.resumed()) say(fmt::format("going on with {}", options.study));
+  }
+  study::SupervisorOptions supervisor;
+  supervisor.argv = {own_path(), "worker", options.study};
+  supervisor.workers = spec.ladder.workers;
+  supervisor.stop = &stop;
+  ProgressPrinter printer(options.log_json);
+  const auto end = study::supervise(options.study, supervisor, std::ref(printer));
+
+  const auto store = study::Store::view(options.study);
+  const std::string report = options.report.empty()
+                                 ? std::filesystem::path(options.study).replace_extension(".html").string()
+                                 : options.report;
+  report::write_report(store, catalog(), report, {});
+  say("\n" + report::study_table(store).str());
+  say(fmt::format("report  {}", report));
+  if (end == study::WorkerEnd::stopped) say("stopped; the same command goes on from here");
+  return 0;
+}
+
+void add_training_options(CLI::App& command, SearchCommand& options) {
+  command.add_option("--quick-images", options.quick_images,
+                     "training images of the first rung, 0 for all (default 8000)");
+  command.add_option("--quick-epochs", options.spec.rungs[0].epochs, "epochs of the first rung; one epoch ranks badly")
+      ->capture_default_str();
+  command.add_option("--longer-images", options.spec.rungs[1].images, "training images of the second rung, 0 for all")
+      ->capture_default_str();
+  command.add_option("--longer-epochs", options.spec.rungs[1].epochs, "epochs of the second rung")
+      ->capture_default_str();
+  command.add_option("--full-images", options.spec.rungs[2].images, "training images of the finalists, 0 for all")
+      ->capture_default_str();
+  command.add_option("--full-epochs", options.full_epochs, "epochs of the finalists (default 4)");
+  command.add_option("--learning-rate", options.spec.learning_rate, "highest rate of the one-cycle schedule")
+      ->capture_default_str();
+  command.add_option("--batch", options.spec.batch, "images per step")->capture_default_str();
+  command.add_option("--label-smoothing", options.spec.label_smoothing, "0 to 1")->capture_default_str();
+  command.add_flag("--no-flip", options.no_flip, "do not mirror images (digits, letters)");
+  command.add_option("--validation", options.spec.validation, "share of the training images that scores candidates")
+      ->capture_default_str();
+  command
+      .add_option("--train-limit", options.spec.train_limit, "use so many images of the training data only, 0 for all")
+      ->capture_default_str();
+  command
+      .add_option("--slowest", options.spec.slowest,
+                  "screen out kernels whose training step takes so many times the original's")
+      ->capture_default_str();
+  command.add_option("--device", options.spec.device, "cpu or cuda")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+}
+
+}  // namespace
+
+void add_search(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("search", "searches kernels that replace a network's convolutions");
+  auto options = std::make_shared<SearchCommand>();
+  command->footer(
+      "Candidates climb a ladder: screens, a short training, a longer one, full training of the finalists over "
+      "several\n"
+      "seeds, then the latency of the whole network beside the original's. Accuracy is that of a validation split; "
+      "the\n"
+      "test split is read once, by finalists. Stop at any time with Ctrl-C: the same command goes on.");
+  add_network_options(*command, options->common);
+  command
+      ->add_option("--data", options->spec.data,
+                   "fashion-mnist, or a folder: train/<class>/*.jpg|png with test/, CIFAR-10/100 binary, IDX files")
+      ->capture_default_str();
+  add_kernel_options(*command, options->common);
+  command->add_flag("--no-global", options->no_global, "no kernels in which an output sees the whole image");
+  command->add_option("--study", options->study, "file that keeps everything; the same command resumes")
+      ->capture_default_str();
+  command->add_option("--report", options->report, "where the HTML report goes (default: beside the study)");
+  command->add_option("--time", options->time,
+                      "how long to search, such as 40m (default 10m where --trials is not given)");
+  command->add_option("--trials", options->spec.ladder.trials,
+                      "how many candidates to train, screened ones not counted (default: as time allows)");
+  command->add_option("--finalists", options->spec.ladder.finalists, "candidates that are trained in full")
+      ->capture_default_str();
+  command->add_option("--finalist-seeds", options->spec.ladder.finalist_seeds, "repetitions of each finalist")
+      ->capture_default_str();
+  command->add_option("--promote", options->spec.ladder.promote, "share of the candidates that reach the second rung")
+      ->capture_default_str();
+  command->add_option("--workers", options->workers, "worker processes of one thread (default: one per processor)");
+  command->add_option("--latency-batch", options->spec.latency_batch, "images per run when latency is measured")
+      ->capture_default_str();
+  command->add_option("--latency-threads", options->spec.latency_threads, "threads when latency is measured")
+      ->capture_default_str();
+  add_training_options(*command, *options);
+  command->add_flag("--log-json", options->log_json, "events as JSON lines instead of text");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace kasimir

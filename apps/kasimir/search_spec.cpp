@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/search_spec.h"
+
+#include "kasimir/base/error.h"
+
+namespace kasimir {
+
+using Json = nlohmann::json;
+
+Json SearchSpec::to_json() const {
+  Json rung_list = Json::array();
+  for (const RungPlan& rung : rungs) rung_list.push_back({{"epochs", rung.epochs}, {"images", rung.images}});
+  return {{"network", network},
+          {"data", data},
+          {"width", width},
+          {"replace", replace},
+          {"keep", keep},
+          {"budget", budget},
+          {"primitives", {min_primitives, max_primitives}},
+          {"max_width", max_width},
+          {"allow", allow},
+          {"forbid", forbid},
+          {"require", require},
+          {"allow_global", allow_global},
+          {"seed", seed},
+          {"validation", validation},
+          {"rungs", rung_list},
+          {"learning_rate", learning_rate},
+          {"batch", batch},
+          {"label_smoothing", label_smoothing},
+          {"flip", flip},
+          {"train_limit", train_limit},
+          {"slowest", slowest},
+          {"latency_batch", latency_batch},
+          {"latency_threads", latency_threads},
+          {"device", device},
+          {"ladder", ladder.to_json()}};
+}
+
+SearchSpec SearchSpec::from_json(const Json& json) {
+  SearchSpec spec;
+  try {
+    json.at("network").get_to(spec.network);
+    json.at("data").get_to(spec.data);
+    json.at("width").get_to(spec.width);
+    json.at("replace").get_to(spec.replace);
+    json.at("keep").get_to(spec.keep);
+    json.at("budget").get_to(spec.budget);
+    json.at("primitives").at(0).get_to(spec.min_primitives);
+    json.at("primitives").at(1).get_to(spec.max_primitives);
+    json.at("max_width").get_to(spec.max_width);
+    json.at("allow").get_to(spec.allow);
+    json.at("forbid").get_to(spec.forbid);
+    json.at("require").get_to(spec.require);
+    json.at("allow_global").get_to(spec.allow_global);
+    json.at("seed").get_to(spec.seed);
+    json.at("validation").get_to(spec.validation);
+    for (std::size_t i = 0; i < spec.rungs.size(); ++i) {
+      json.at("rungs").at(i).at("epochs").get_to(spec.rungs[i].epochs);
+      json.at("rungs").at(i).at("images").get_to(spec.rungs[i].images);
+    }
+    json.at("learning_rate").get_to(spec.learning_rate);
+    json.at("batch").get_to(spec.batch);
+    json.at("label_smoothing").get_to(spec.label_smoothing);
+    json.at("flip").get_to(spec.flip);
+    json.at("train_limit").get_to(spec.train_limit);
+    json.at("slowest").get_to(spec.slowest);
+    json.at("latency_batch").get_to(spec.latency_batch);
+    json.at("latency_threads").get_to(spec.latency_threads);
+    json.at("device").get_to(spec.device);
+    spec.ladder = study::LadderConfig::from_json(json.at("ladder"));
+  } catch (const Json::exception& problem) {
+    throw input_error("the study's specification cannot be read: {}", problem.what())
+        .note("the study was not written by `kasimir search`; use another --study");
+  }
+  return spec;
+}
+
+SampleOptions SearchSpec::sample_options() const {
+  SampleOptions options;
+  options.limits = {.min_primitives = min_primitives,
+                    .max_primitives = max_primitives,
+                    .max_width = max_width,
+                    .allow = allow,
+                    .forbid = forbid,
+                    .require = require};
+  options.budget = Budget::parse(budget);
+  options.wanted.allow_global = allow_global;
+  return options;
+}
+
+LoadOptions SearchSpec::load_options() const {
+  LoadOptions options;
+  options.train_limit = train_limit;
+  return options;
+}
+
+Recipe SearchSpec::recipe(int rung, int repetition, const ImageSet& images) const {
+  Recipe recipe;
+  recipe.epochs = rungs.at(static_cast<std::size_t>(rung)).epochs;
+  recipe.batch = batch;
+  recipe.learning_rate = learning_rate;
+  recipe.label_smoothing = label_smoothing;
+  // One eighth of the image's side, as 4 of 32 pixels is usual for CIFAR-10 (He et al., arXiv 1512.03385, section 4.2).
+  recipe.crop_padding = std::max(1, images.height / 8);
+  recipe.flip = flip;
+  recipe.seed = seed * 1000 + static_cast<std::uint64_t>(repetition);
+  recipe.device = device == "cuda" ? Device::cuda : Device::cpu;
+  recipe.evaluate_test = rung == static_cast<int>(study::Rung::full);
+  return recipe;
+}
+
+Network network_for(const std::string& name, double width, Shape3 input, std::int64_t classes) {
+  ZooOptions options = zoo_record(name).defaults;
+  options.width = width;
+  if (input.c > 0) options.input = input;
+  if (classes > 0) options.classes = classes;
+  return zoo_network(name, options);
+}
+
+}  // namespace kasimir

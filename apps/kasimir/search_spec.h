@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/data/dataset.h"
+#include "kasimir/network/zoo.h"
+#include "kasimir/study/ladder_config.h"
+#include "kasimir/synth/sampler.h"
+#include "kasimir/train/recipe.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace kasimir {
+
+/// One training rung: epochs over a stratified subset of the training split (0 images: all of it).
+struct RungPlan {
+  int epochs = 2;
+  std::int64_t images = 0;
+};
+
+/// Everything that was asked of a search. Stored in the study, from which every worker builds the same search.
+struct SearchSpec {
+  std::string network = "resnet8";
+  std::string data = "fashion-mnist";
+  double width = 1.0;
+  std::vector<std::string> replace;
+  std::vector<std::string> keep;
+  std::string budget = "macs=0.05..0.5,params=0.02..0.5";
+  int min_primitives = 2;
+  int max_primitives = 8;
+  int max_width = 3;
+  std::vector<std::string> allow;
+  std::vector<std::string> forbid;
+  std::vector<std::string> require;
+  bool allow_global = true;
+  std::uint64_t seed = 1;
+  double validation = 0.1;  ///< share of the training images
+  std::array<RungPlan, 3> rungs{RungPlan{2, 8000}, RungPlan{3, 20000}, RungPlan{4, 0}};
+  double learning_rate = 0.1;
+  int batch = 128;
+  double label_smoothing = 0.0;
+  bool flip = true;
+  std::int64_t train_limit = 0;  ///< images of the data set to use at all; 0: all
+  double slowest = 6.0;          ///< training step against the original's, above which a candidate is screened out
+  int latency_batch = 32;
+  int latency_threads = 1;
+  std::string device = "cpu";
+  study::LadderConfig ladder;
+
+  [[nodiscard]] nlohmann::json to_json() const;
+  static SearchSpec from_json(const nlohmann::json& json);
+  [[nodiscard]] SampleOptions sample_options() const;
+  [[nodiscard]] LoadOptions load_options() const;
+  /// The recipe of a rung for one repetition. All trials of a study are trained alike.
+  [[nodiscard]] Recipe recipe(int rung, int repetition, const ImageSet& images) const;
+};
+
+/// The network for the data's images and classes.
+Network network_for(const std::string& name, double width, Shape3 input, std::int64_t classes);
+
+}  // namespace kasimir
