@@ -194,7 +194,7 @@ void add_training_options(CLI::App& command, SearchCommand& options) {
       ->capture_default_str();
   command.add_option("--full-images", options.spec.rungs[2].images, "training images of the finalists, 0 for all")
       ->capture_default_str();
-  command.add_option("--full-epochs", options.full_epochs, "epochs of the finalists (default 4)");
+  command.add_option("--full-epochs", options.full_epochs, "epochs of the finalists (default 3)");
   command.add_option("--learning-rate", options.spec.learning_rate, "highest rate of the one-cycle schedule")
       ->capture_default_str();
   command.add_option("--batch", options.spec.batch, "images per step")->capture_default_str();

@@ -3,7 +3,8 @@
 """Runs the commands of a transcript in an empty folder and compares what they print: transcript.py KASIMIR FILE.
 
 A file is a list of blocks. `setup: COMMAND` runs in the shell before what follows. `$ kasimir ARGUMENTS` is run, then
-`exit: N`, and the exact lines of `stdout:` and `stderr:` follow; a line `...` stands for any lines. {tmp} is the empty
+`exit: N`, and the exact lines of `stdout:` and `stderr:` follow; a line `...` stands for any lines, `...` within a line
+for any characters (numbers that no test can know). {tmp} is the empty
 folder, {source} the repository."""
 
 import os
@@ -14,13 +15,17 @@ import sys
 import tempfile
 
 
+def same(wanted, found):
+    return re.fullmatch(".*".join(re.escape(part) for part in wanted.split("...")), found) is not None
+
+
 def matches(wanted, found):
     """Line by line, `...` for any number of lines."""
     if not wanted:
         return not found
     if wanted[0] == "...":
         return any(matches(wanted[1:], found[i:]) for i in range(len(found) + 1))
-    return bool(found) and wanted[0] == found[0] and matches(wanted[1:], found[1:])
+    return bool(found) and same(wanted[0], found[0]) and matches(wanted[1:], found[1:])
 
 
 def blocks(text):
@@ -39,9 +44,11 @@ def blocks(text):
         elif line in ("stdout:", "stderr:"):
             section = line[:-1]
             result[-1][1][section] = []
+        elif line.startswith("#"):
+            section = None
         elif section:
             result[-1][1][section].append(line)
-        elif line and not line.startswith("#"):
+        elif line:
             sys.exit(f"cannot read the line: {line}")
     return result
 
@@ -65,7 +72,7 @@ def run(block, program, folder):
             continue
         wanted, found = trimmed(wanted), trimmed(text.splitlines())
         if not matches(wanted, found):
-            failures.append(f"{name} is\n" + "\n".join(found) + f"\nwanted\n" + "\n".join(wanted))
+            failures.append(f"{name} is\n" + "\n".join(found) + "\nwanted\n" + "\n".join(wanted))
     return [f"$ {block['line']}\n{failure}" for failure in failures]
 
 

@@ -36,7 +36,8 @@ struct LadderConfig {
   bool operator==(const LadderConfig&) const = default;
 };
 
-/// Keys of a spec, as paths with dots, that a later command may change: the study takes the new value.
+/// Keys of a spec, as paths with dots, that a later command may change, or that follow from other keys and would only
+/// repeat their difference: the study takes the new value.
 const std::vector<std::string>& resumable_keys();
 
 /// Where two specs differ, except in resumable keys: "network: resnet8 in the study, resnet20 asked".

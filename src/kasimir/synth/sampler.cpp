@@ -38,7 +38,7 @@ void drop_unused_choices(Kernel& kernel) {
 }  // namespace
 
 Sampler::Sampler(Catalog catalog, std::vector<SiteLoad> sites, SampleOptions options, std::uint64_t seed)
-    : sites_(std::move(sites)), options_(std::move(options)), seed_(seed) {
+    : catalog_(catalog), sites_(std::move(sites)), options_(std::move(options)), seed_(seed) {
   options_.limits.check(catalog);
   if (sites_.empty()) throw input_error("there is no site to sample kernels for");
   const auto named = [](const std::vector<std::string>& names, const Primitive* p) {

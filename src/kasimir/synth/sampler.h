@@ -51,9 +51,12 @@ class Sampler {
   [[nodiscard]] Outcome<Sampled> attempt(std::uint64_t index, SampleStats* stats = nullptr) const;
   [[nodiscard]] const std::vector<SiteLoad>& sites() const { return sites_; }
   [[nodiscard]] const SampleOptions& options() const { return options_; }
+  [[nodiscard]] Catalog catalog() const { return catalog_; }
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
 
  private:
   [[nodiscard]] std::optional<Rejection> unwanted(const View& view) const;
+  Catalog catalog_;
   std::vector<const Primitive*> allowed_;
   std::vector<SiteLoad> sites_;
   SampleOptions options_;
