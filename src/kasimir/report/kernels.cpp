@@ -6,7 +6,7 @@
 #include "kasimir/report/parts.h"
 #include "kasimir/size/size.h"
 
-#include <algorithm>
+#include <cmath>
 
 namespace kasimir::report {
 namespace {
@@ -37,9 +37,9 @@ std::optional<Binding> binding_at(const Kernel& kernel, const Site& site) {
 
 Html message(const std::string& text) { return element("p", {{"class", "note"}}, text); }
 
-Html graph_picture(const Kernel& kernel, const SiteSet& sites) {
+Html graph_picture(const Kernel& kernel, const SiteSet& sites, const std::string& dot) {
   try {
-    return element("div", {{"class", "graph"}}, Html::markup(to_svg(to_dot(kernel, sites))));
+    return element("div", {{"class", "graph"}}, Html::markup(to_svg(to_dot(kernel, sites), dot)));
   } catch (const Error& error) {
     if (error.fault() == Fault::bug) throw;
     return message(fmt::format("The graph is not drawn: {}", error.what()));
@@ -63,7 +63,7 @@ Html explanation(const Kernel& kernel, const SiteSet& sites) {
   return table({"step", "shape", "what it does"}, rows, TableStyle::plain);
 }
 
-std::int64_t rounded(double value) { return static_cast<std::int64_t>(value + 0.5); }
+std::int64_t rounded(double value) { return std::llround(value); }
 
 /// What the kernel costs at a site, for all convolutions there.
 std::optional<Counts> counts_at(const Kernel& kernel, const Cost& cost, const ReplacedSite& row) {
@@ -131,7 +131,7 @@ Html costs(const View& view, const Kernel& kernel, const SiteSet& sites) {
   return site_costs(view, kernel, cost) + element("details", element("summary", "As formulas") + formula);
 }
 
-Html body(const View& view, const std::string& text, Catalog catalog) {
+Html body(const View& view, const std::string& text, Catalog catalog, const std::string& dot) {
   std::optional<Kernel> kernel;
   try {
     kernel = parse_kernel(text, catalog, "the study's kernel");
@@ -143,7 +143,7 @@ Html body(const View& view, const std::string& text, Catalog catalog) {
   const SiteSet sites(sites_to_check(view, *kernel), kernel->choices);
   const Html words =
       element("pre", {{"class", "copy"}}, text) + element("h4", "Step by step") + explanation(*kernel, sites);
-  return element("div", {{"class", "pair"}}, element("div", words) + graph_picture(*kernel, sites)) +
+  return element("div", {{"class", "pair"}}, element("div", words) + graph_picture(*kernel, sites, dot)) +
          element("h4", "Cost at each site") + costs(view, *kernel, sites);
 }
 
@@ -160,11 +160,11 @@ std::string facts(const View& view, std::size_t row) {
   return join(parts, ", ");
 }
 
-Html card(const View& view, std::size_t row, Catalog catalog) {
+Html card(const View& view, std::size_t row, Catalog catalog, const std::string& dot) {
   const TrialSummary& s = view.rows[row];
   Html html = element("h3", fmt::format("{}, trial {}", kernel_name(s.kernel), s.number));
   html += element("p", facts(view, row));
-  html += body(view, s.kernel, catalog);
+  html += body(view, s.kernel, catalog, dot);
   const study::Json& use = view.trials[row].budget_use;
   if (!use.is_null() && !use.empty()) html += message("Budget: " + in_words(use));
   const study::Json& origin = view.trials[row].origin;
@@ -181,10 +181,10 @@ Html legend() {
 
 }  // namespace
 
-Html kernel_cards(const View& view, const std::vector<std::size_t>& rows, Catalog catalog) {
+Html kernel_cards(const View& view, const std::vector<std::size_t>& rows, Catalog catalog, const std::string& dot) {
   if (rows.empty()) return element("p", "None yet.");
   Html html = legend();
-  for (const std::size_t row : rows) html += card(view, row, catalog);
+  for (const std::size_t row : rows) html += card(view, row, catalog, dot);
   return html;
 }
 

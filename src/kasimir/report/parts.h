@@ -46,6 +46,6 @@ Html rejections(const View& view);
 Html asked_and_used(const View& view, const std::string& program);
 Html command(const View& view);
 /// The kernels of `view.finalists` or `view.others`: graph, text, explanation and costs.
-Html kernel_cards(const View& view, const std::vector<std::size_t>& rows, Catalog catalog);
+Html kernel_cards(const View& view, const std::vector<std::size_t>& rows, Catalog catalog, const std::string& dot);
 
 }  // namespace kasimir::report

@@ -14,11 +14,11 @@ std::string report_html(const study::Store& store, Catalog catalog, const Report
                                {"headline", headline(view, options.goal).str()},
                                {"trade-offs", trade_offs(view).str()},
                                {"finalists", finalist_table(view).str()},
-                               {"kernels", kernel_cards(view, view.finalists, catalog).str()},
+                               {"kernels", kernel_cards(view, view.finalists, catalog, options.dot).str()},
                                {"curves", learning_curves(view).str()},
                                {"trials", trial_table(view).str()},
                                {"rejections", rejections(view).str()},
-                               {"others", kernel_cards(view, view.others, catalog).str()},
+                               {"others", kernel_cards(view, view.others, catalog, options.dot).str()},
                                {"asked", asked_and_used(view, options.program).str()},
                                {"command", command(view).str()}});
 }

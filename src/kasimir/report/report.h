@@ -14,6 +14,7 @@ struct ReportOptions {
   study::Goal goal;         ///< what the headline measures the kernels against
   std::string program;      ///< name and version of what writes the report
   std::size_t others = 10;  ///< how many kernels beside the finalists are shown in full
+  std::string dot = "dot";  ///< the program that draws graphs
 };
 
 /// A study as one self-contained HTML page: it asks the network for nothing and is complete without scripts. A pure

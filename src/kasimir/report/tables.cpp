@@ -54,7 +54,7 @@ Row trial_row(const View& view, std::size_t row) {
   r.cells.push_back(number(accuracy_text(s.accuracy), middle(s.accuracy)));
   add_costs(view, row, r.cells);
   r.cells.push_back(number(s.seconds > 0 ? duration_text(s.seconds) : "", s.seconds));
-  r.cells.push_back(s.reason);
+  r.cells.emplace_back(s.reason);
   return r;
 }
 

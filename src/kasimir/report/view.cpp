@@ -130,14 +130,14 @@ std::string shown(const study::Json& value) {
 }
 
 std::string in_words(const study::Json& value) {
-  if (!value.is_object()) return shown(value);
+  if (!value.is_structured()) return shown(value);
   std::vector<std::string> parts;
   for (const auto& item : value.items()) {
-    const std::string words = in_words(item.value());
-    parts.push_back(item.value().is_object() ? fmt::format("{} ({})", item.key(), words)
-                                             : fmt::format("{} {}", item.key(), words));
+    std::string words = in_words(item.value());
+    if (item.value().is_structured() && !item.value().empty()) words = fmt::format("({})", words);
+    parts.push_back(value.is_object() ? fmt::format("{} {}", item.key(), words) : words);
   }
-  return join(parts, ", ");
+  return parts.empty() ? "none" : join(parts, ", ");
 }
 
 std::string kernel_name(const std::string& kernel_text) {

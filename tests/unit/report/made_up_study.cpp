@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace kasimir::report {
 
@@ -78,11 +79,11 @@ void MadeUpStudy::finish_job(const study::Job& job, const JobResult& result, con
   KASIMIR_CHECK(store_.finish(job, result, now_), "job {}", job.id);
 }
 
-void MadeUpStudy::finish_quick(JobResult result, const std::vector<double>& curve) {
+void MadeUpStudy::finish_quick(const JobResult& result, const std::vector<double>& curve) {
   finish_job(lease_.job, result, curve);
 }
 
-void MadeUpStudy::finish(int trial, Rung rung, int seed, JobResult result, const std::vector<double>& curve) {
+void MadeUpStudy::finish(int trial, Rung rung, int seed, const JobResult& result, const std::vector<double>& curve) {
   KASIMIR_CHECK(store_.queue(trial, rung, seed), "trial {} has the job already", trial);
   const auto lease = store_.lease(rung, "worker-2", now_, 60);
   KASIMIR_CHECK(lease && lease->job.trial == trial, "another job was queued");
@@ -162,20 +163,13 @@ const std::array<const char*, 6> bodies{
     "linear(c, to=Co)\nreturn d\n",
     "  a = shift(x, axes=h)\n  b = stride(a)\n  c = linear(b, to=Co)\n  d = relu(c)\nreturn d\n"};
 
-}  // namespace
+struct Candidate {
+  int number;
+  double quick;
+};
 
-void fill_large(MadeUpStudy& study) {
-  const std::uint64_t seed = 5;
-  Rng rng(seed);
-  auto& store = study.store();
-  const Counts replaced_part{11'800'000, 73'000};
-  const Counts whole{12'501'632, 78'042};
-  study.propose("", replaced_part, whole);
-  study.finish_quick(accuracy(0.61), rising(0.61, 2, rng));
-  struct Candidate {
-    int number;
-    double quick;
-  };
+/// Proposes 25 kernels and gives each that is not rejected or failed a result on rung `quick`, the best first.
+std::vector<Candidate> propose_many(MadeUpStudy& study, const Counts& part, const Counts& whole, Rng& rng) {
   std::vector<Candidate> candidates;
   for (int i = 1; i <= 25; ++i) {
     if (i % 6 == 5) {
@@ -185,12 +179,11 @@ void fill_large(MadeUpStudy& study) {
     }
     const double share = 0.05 + 0.5 * rng.unit();
     const double params_share = share * (0.6 + 0.6 * rng.unit());
-    const Counts replaced{static_cast<std::int64_t>(static_cast<double>(replaced_part.macs) * share),
-                          static_cast<std::int64_t>(static_cast<double>(replaced_part.params) * params_share)};
-    const Counts network{whole.macs - replaced_part.macs + replaced.macs,
-                         whole.params - replaced_part.params + replaced.params};
-    const int number =
-        study.propose(kernel_text(i, bodies[static_cast<std::size_t>(i) % bodies.size()]), replaced, network);
+    const Counts replaced{static_cast<std::int64_t>(static_cast<double>(part.macs) * share),
+                          static_cast<std::int64_t>(static_cast<double>(part.params) * params_share)};
+    const Counts network{whole.macs - part.macs + replaced.macs, whole.params - part.params + replaced.params};
+    const char* body = bodies.at(static_cast<std::size_t>(i) % bodies.size());
+    const int number = study.propose(kernel_text(i, body), replaced, network);
     if (i % 9 == 7) {
       study.finish_quick(
           JobResult::failed("diverged", "the loss was nan after step 117 of epoch 1, at learning rate 0.1"));
@@ -201,30 +194,55 @@ void fill_large(MadeUpStudy& study) {
     candidates.push_back({number, quick});
   }
   std::ranges::sort(candidates, std::greater(), &Candidate::quick);
-  for (std::size_t i = 0; i < candidates.size(); ++i)
-    store.set_state(candidates[i].number, study::TrialState::stopped, "", "not among the best 8 of 19 on rung quick");
+  return candidates;
+}
+
+void train_longer(MadeUpStudy& study, const std::vector<Candidate>& candidates, Rng& rng) {
   study.finish(0, Rung::longer, 0, accuracy(0.74), rising(0.74, 5, rng));
-  for (std::size_t i = 0; i < 8; ++i) {
-    const double value = candidates[i].quick + 0.12 + 0.01 * rng.normal();
-    study.finish(candidates[i].number, Rung::longer, 0, accuracy(value), rising(value, 5, rng));
-    store.set_state(candidates[i].number, study::TrialState::stopped, "", "not among the 3 finalists");
+  for (const Candidate& candidate : candidates) {
+    const double value = candidate.quick + 0.12 + 0.01 * rng.normal();
+    study.finish(candidate.number, Rung::longer, 0, accuracy(value), rising(value, 5, rng));
+    study.store().set_state(candidate.number, study::TrialState::stopped, "", "not among the 3 finalists");
   }
+}
+
+void finish_finalists(MadeUpStudy& study, const std::vector<Candidate>& finalists, Rng& rng) {
   for (int repetition = 0; repetition < 3; ++repetition) {
     study.finish(0, Rung::full, repetition, accuracy(0.874 + 0.003 * rng.normal(), 0.868), rising(0.874, 20, rng));
-    for (std::size_t i = 0; i < 3; ++i) {
-      const double value = 0.868 - 0.012 * static_cast<double>(i) + 0.003 * rng.normal();
-      study.finish(candidates[i].number, Rung::full, repetition, accuracy(value, value - 0.006),
-                   rising(value, 20, rng));
+    double middle = 0.868;
+    for (const Candidate& finalist : finalists) {
+      const double value = middle + 0.003 * rng.normal();
+      study.finish(finalist.number, Rung::full, repetition, accuracy(value, value - 0.006), rising(value, 20, rng));
+      middle -= 0.012;
     }
   }
-  for (std::size_t i = 0; i < 3; ++i) {
+  double milliseconds = 4.1;
+  for (const Candidate& finalist : finalists) {
     std::vector<double> samples;
-    for (int k = 0; k < 30; ++k) samples.push_back(4.1 - 0.8 * static_cast<double>(i) + 0.05 * rng.normal());
-    study.finish(candidates[i].number, Rung::latency, 0, latency(samples, 6.3));
-    store.set_state(candidates[i].number, study::TrialState::complete, "", "");
+    for (int k = 0; k < 30; ++k) samples.push_back(milliseconds + 0.05 * rng.normal());
+    study.finish(finalist.number, Rung::latency, 0, latency(samples, 6.3));
+    study.store().set_state(finalist.number, study::TrialState::complete, "", "");
+    milliseconds -= 0.8;
   }
-  store.set_state(0, study::TrialState::complete, "", "");
-  store.set_phase(study::rung_count);
+}
+
+}  // namespace
+
+void fill_large(MadeUpStudy& study) {
+  Rng rng(5);
+  const Counts part{11'800'000, 73'000};
+  const Counts whole{12'501'632, 78'042};
+  study.propose("", part, whole);
+  study.finish_quick(accuracy(0.61), rising(0.61, 2, rng));
+  std::vector<Candidate> candidates = propose_many(study, part, whole, rng);
+  for (const Candidate& candidate : candidates)
+    study.store().set_state(candidate.number, study::TrialState::stopped, "", "not among the best 8 on rung quick");
+  candidates.resize(8);
+  train_longer(study, candidates, rng);
+  candidates.resize(3);
+  finish_finalists(study, candidates, rng);
+  study.store().set_state(0, study::TrialState::complete, "", "");
+  study.store().set_phase(study::rung_count);
 }
 
 }  // namespace kasimir::report

@@ -23,8 +23,9 @@ class MadeUpStudy {
   int propose(const std::string& kernel, study::Counts replaced, study::Counts network);
   int reject(const std::string& rule, const std::string& reason);
   /// Results of the trial's job of rung `quick`, and of the others.
-  void finish_quick(study::JobResult result, const std::vector<double>& curve = {});
-  void finish(int trial, study::Rung rung, int seed, study::JobResult result, const std::vector<double>& curve = {});
+  void finish_quick(const study::JobResult& result, const std::vector<double>& curve = {});
+  void finish(int trial, study::Rung rung, int seed, const study::JobResult& result,
+              const std::vector<double>& curve = {});
 
   [[nodiscard]] study::Store& store() { return store_; }
 

@@ -33,7 +33,7 @@ class Checker {
     const std::size_t end = rest_.find('<');
     check_text(rest_.substr(0, end));
     rest_.remove_prefix(std::min(end, rest_.size()));
-    static const std::regex tag("<(/?)([A-Za-z][A-Za-z0-9]*)((?:\\s+[A-Za-z][A-Za-z0-9:-]*=\"[^\"<]*\")*)\\s*(/?)>");
+    static const std::regex tag(R"re(<(/?)([A-Za-z][A-Za-z0-9]*)((?:\s+[A-Za-z][A-Za-z0-9:-]*="[^"<]*")*)\s*(/?)>)re");
     std::match_results<std::string_view::const_iterator> found;
     if (rest_.empty()) return;
     if (!std::regex_search(rest_.begin(), rest_.end(), found, tag, std::regex_constants::match_continuous)) {

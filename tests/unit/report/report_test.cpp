@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 std::string page_of(MadeUpStudy& study, const study::Goal& goal = {}) {
-  return report_html(study.store(), catalog(), {goal, "kasimir 0.1.0", 10});
+  return report_html(study.store(), catalog(), {goal, "kasimir 0.1.0", 10, "dot"});
 }
 
 /// The part of the page in the section with that id.
@@ -53,7 +53,7 @@ TEST(Report, AsksTheNetworkForNothing) {
   MadeUpStudy study("alone");
   fill_large(study);
   std::string page = page_of(study);
-  page = std::regex_replace(page, std::regex(" xmlns(:xlink)?=\"[^\"]*\""), "");
+  page = std::regex_replace(page, std::regex(R"re( xmlns(:xlink)?="[^"]*")re"), "");
   EXPECT_THAT(page, Not(HasSubstr("http://")));
   EXPECT_THAT(page, Not(HasSubstr("https://")));
   EXPECT_THAT(page, Not(HasSubstr(" src=")));
@@ -150,6 +150,18 @@ TEST(Report, ShowsTheReasonInPlaceOfAKernelThatItCannotRead) {
   EXPECT_THAT(others, HasSubstr("no_such_primitive"));
 }
 
+TEST(Report, SaysWhatToInstallWhereGraphsCannotBeDrawn) {
+  MadeUpStudy study("undrawn");
+  fill_small(study);
+  const std::string page = report_html(study.store(), catalog(), {{}, "kasimir 0.1.0", 10, "no-such-dot"});
+  EXPECT_THAT(faults_of(page), IsEmpty());
+  EXPECT_THAT(
+      text_of(section(page, "kernels")),
+      HasSubstr("The graph is not drawn: cannot run `no-such-dot`, which draws graphs: No such file or directory\n  "
+                "install the Debian package graphviz"));
+  EXPECT_THAT(text_of(section(page, "kernels")), HasSubstr("a = linear(x, to=x0)"));
+}
+
 TEST(Report, ShowsWhatWasAskedBesideWhatWasUsed) {
   MadeUpStudy study("asked");
   fill_small(study);
@@ -231,7 +243,7 @@ TEST(Report, IsWrittenToAFile) {
   MadeUpStudy study("file");
   fill_small(study);
   const auto path = study.store().path().parent_path() / "small.html";
-  write_report(study.store(), catalog(), path, {{}, "kasimir 0.1.0", 10});
+  write_report(study.store(), catalog(), path, {{}, "kasimir 0.1.0", 10, "dot"});
   EXPECT_EQ(read_file(path), page_of(study));
   EXPECT_THAT(testing::thrown_by([&] {
                 write_report(study.store(), catalog(), path.parent_path() / "no-folder" / "x.html");

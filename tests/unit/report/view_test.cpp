@@ -58,6 +58,8 @@ TEST(Words, AreWhatPeopleRead) {
   EXPECT_EQ(shown({{"b", 1}}), "{\"b\":1}");
   EXPECT_EQ(shown(nullptr), "");
   EXPECT_EQ(in_words({{"a", 1}, {"b", {{"c", "d"}}}}), "a 1, b (c d)");
+  EXPECT_EQ(in_words({{"list", {2, 8}}, {"nothing", study::Json::array()}}), "list (2, 8), nothing none");
+  EXPECT_EQ(in_words({{{"epochs", 2}}, {{"epochs", 3}}}), "(epochs 2), (epochs 3)");
   EXPECT_EQ(kernel_name("# note\nkernel  k7 \n  a = relu(x)\nreturn a\n"), "k7");
   EXPECT_EQ(kernel_name(""), "original");
   EXPECT_EQ(kernel_name("no kernel"), "?");
