@@ -69,6 +69,8 @@ SearchSpec finish_spec(const SearchCommand& options) {
   if (options.quick_images >= 0) spec.rungs[0].images = options.quick_images;
   if (options.full_epochs > 0) spec.rungs[2].epochs = options.full_epochs;
   if (std::filesystem::exists(spec.data)) spec.data = std::filesystem::absolute(spec.data).lexically_normal().string();
+  // Finalists are trained to the end in any case: a search for time is to try kernels first of all.
+  spec.ladder.explore_min = 0.4;
   spec.ladder.time_limit_s = options.time.empty() ? 0 : parse_seconds(options.time);
   if (spec.ladder.trials == 0 && options.time.empty()) spec.ladder.time_limit_s = 600;
   spec.ladder.workers =
@@ -176,7 +178,7 @@ int run(const SearchCommand& options) {
   const std::string report = options.report.empty()
                                  ? std::filesystem::path(options.study).replace_extension(".html").string()
                                  : options.report;
-  report::write_report(store, catalog(), report, {});
+  report::write_report(store, catalog(), report, {.program = "kasimir " KASIMIR_VERSION});
   say("\n" + report::study_table(store).str());
   say(fmt::format("report  {}", report));
   if (end == study::WorkerEnd::stopped) say("stopped; the same command goes on from here");
@@ -185,7 +187,7 @@ int run(const SearchCommand& options) {
 
 void add_training_options(CLI::App& command, SearchCommand& options) {
   command.add_option("--quick-images", options.quick_images,
-                     "training images of the first rung, 0 for all (default 8000)");
+                     "training images of the first rung, 0 for all (default 6000)");
   command.add_option("--quick-epochs", options.spec.rungs[0].epochs, "epochs of the first rung; one epoch ranks badly")
       ->capture_default_str();
   command.add_option("--longer-images", options.spec.rungs[1].images, "training images of the second rung, 0 for all")

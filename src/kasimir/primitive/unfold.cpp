@@ -7,6 +7,8 @@ namespace {
 AxisKind window_of(AxisKind kind) { return kind == height ? window_h : window_w; }
 
 Outcome<Shape> shape(const Call& call) {
+  if (call.numbers(1).count != 1 || call.numbers(2).count != 1)
+    return Rejection{"unfold: window and dilation are one number each", ""};
   const int k = call.numbers(1).value[0];
   const int d = call.numbers(2).value[0];
   if (call.numbers(1).count != 1 || call.numbers(2).count != 1)
