@@ -24,7 +24,7 @@ void add_report(CLI::App& app, Action& action) {
       const std::string out = options->out.empty()
                                   ? std::filesystem::path(options->path).replace_extension(".html").string()
                                   : options->out;
-      report::write_report(store, catalog(), out, {.program = "kasimir " KASIMIR_VERSION});
+      report::write_report(store, catalog(), out, {.goal = {}, .program = "kasimir " KASIMIR_VERSION});
       fmt::print("wrote {}\n", out);
       return 0;
     };

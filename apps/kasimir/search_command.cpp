@@ -178,7 +178,7 @@ int run(const SearchCommand& options) {
   const std::string report = options.report.empty()
                                  ? std::filesystem::path(options.study).replace_extension(".html").string()
                                  : options.report;
-  report::write_report(store, catalog(), report, {.program = "kasimir " KASIMIR_VERSION});
+  report::write_report(store, catalog(), report, {.goal = {}, .program = "kasimir " KASIMIR_VERSION});
   say("\n" + report::study_table(store).str());
   say(fmt::format("report  {}", report));
   if (end == study::WorkerEnd::stopped) say("stopped; the same command goes on from here");

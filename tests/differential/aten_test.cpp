@@ -88,7 +88,8 @@ TEST(CheckKernel, SeesAWrongValue) {
   doubled.stages.front().factor = Rational(2);
   std::vector<std::vector<double>> values(doubled.tensors.size());
   for (std::size_t t = 0; t < values.size(); ++t)
-    if (doubled.tensors[t].role != Role::between) values[t].assign(static_cast<std::size_t>(elements(doubled.tensors[t])), 1.0);
+    if (doubled.tensors[t].role != Role::between)
+      values[t].assign(static_cast<std::size_t>(elements(doubled.tensors[t])), 1.0);
   const auto once = run_aten(*graph, values, {});
   const auto twice = run_aten(doubled, values, {});
   ASSERT_EQ(once.output.size(), 18U);

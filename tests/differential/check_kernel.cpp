@@ -10,8 +10,8 @@
 namespace kasimir {
 namespace {
 
-/// Dual numbers with the number of ties of a maximum: the gradient of a reduction is split evenly among all of its ties,
-/// however many, as ATen's amax does. `scale` ends a reduction.
+/// Dual numbers with the number of ties of a maximum: the gradient of a reduction is split evenly among all of its
+/// ties, however many, as ATen's amax does. `scale` ends a reduction.
 struct TiedDual {
   Dual dual;
   int ties = 1;
@@ -69,7 +69,8 @@ std::vector<double> slope_along(const BoundGraph& graph, const TensorValues<doub
                                 const std::vector<double>& direction, double& scale) {
   TensorValues<TiedDual> duals(graph.tensors.size());
   for (std::size_t t = 0; t < inputs.size(); ++t)
-    for (std::size_t i = 0; i < inputs[t].size(); ++i) duals[t].push_back({{inputs[t][i], t == tensor ? direction[i] : 0.0}});
+    for (std::size_t i = 0; i < inputs[t].size(); ++i)
+      duals[t].push_back({{inputs[t][i], t == tensor ? direction[i] : 0.0}});
   TiedDualDomain domain;
   evaluate(graph, domain, duals);
   std::vector<double> slopes;

@@ -21,8 +21,9 @@ struct KernelDifference {
   }
 };
 
-/// Runs the kernel at the site in double precision: by the interpreter as it is written, and by ATen with views inlined,
-/// with and without peepholes. Gradients are compared along random directions with dual numbers, which are exact.
+/// Runs the kernel at the site in double precision: by the interpreter as it is written, and by ATen with views
+/// inlined, with and without peepholes. Gradients are compared along random directions with dual numbers, which are
+/// exact.
 KernelDifference check_kernel(const Kernel& kernel, const Site& site, std::int64_t batch, std::uint64_t seed,
                               const Peepholes& peepholes = {});
 

@@ -21,16 +21,15 @@ std::size_t wanted_kernels() {
 
 /// Small sites of all kinds: plain, Ci below and above Co, strided, a map of one position, windows larger than the map.
 std::vector<std::vector<Site>> site_sets() {
-  return {{{8, 8, 5, 6, 1}},
-          {{4, 8, 3, 4, 2}, {8, 8, 3, 4, 1}},
-          {{16, 8, 4, 3, 1}},
-          {{4, 4, 1, 1, 1}},
-          {{4, 8, 2, 3, 3}}};
+  return {
+      {{8, 8, 5, 6, 1}}, {{4, 8, 3, 4, 2}, {8, 8, 3, 4, 1}}, {{16, 8, 4, 3, 1}}, {{4, 4, 1, 1, 1}}, {{4, 8, 2, 3, 3}}};
 }
 
 SampleOptions anything_small() {
   SampleOptions options;
-  options.limits = {.min_primitives = 2, .max_primitives = 9, .weights_may_depend_on_resolution = true};
+  options.limits.min_primitives = 2;
+  options.limits.max_primitives = 9;
+  options.limits.weights_may_depend_on_resolution = true;
   options.budget = Budget::parse("macs=..3,params=..3");
   options.wanted = {.channel_mixing = false, .neighbourhood = false, .allow_global = true};
   options.solver = {.lane = 2, .most_elements = 1 << 13};
@@ -63,10 +62,11 @@ TEST(RandomKernels, AtenComputesWhatTheInterpreterComputesAndItsGradients) {
       for (const Step& step : sampled->kernel.steps) seen.insert(step.primitive->name);
       const Site& site = sites[i / sets.size() % sites.size()];
       const auto batch = static_cast<std::int64_t>(1 + i % 3);
-      const KernelDifference found = check_kernel(sampled->kernel, site, batch, seed + i, i % 2 == 0 ? Peepholes{} : Peepholes::none());
-      EXPECT_TRUE(found.within(1e-9)) << "seed " << seed << " attempt " << attempt << " site " << site.str() << " batch " << batch
-                                      << "\nvalue " << found.value << " gradient " << found.gradient << " frozen " << found.frozen << ' '
-                                      << found.reason << '\n'
+      const KernelDifference found =
+          check_kernel(sampled->kernel, site, batch, seed + i, i % 2 == 0 ? Peepholes{} : Peepholes::none());
+      EXPECT_TRUE(found.within(1e-9)) << "seed " << seed << " attempt " << attempt << " site " << site.str()
+                                      << " batch " << batch << "\nvalue " << found.value << " gradient "
+                                      << found.gradient << " frozen " << found.frozen << ' ' << found.reason << '\n'
                                       << str(sampled->kernel);
       worst_value = std::max(worst_value, found.value);
       worst_gradient = std::max(worst_gradient, found.gradient);
@@ -74,9 +74,11 @@ TEST(RandomKernels, AtenComputesWhatTheInterpreterComputesAndItsGradients) {
     }
     ASSERT_LT(i, 20 * wanted_kernels()) << "too few attempts are legal";
   }
-  std::printf("%zu kernels with %zu of %zu primitives; largest difference %.1e in values, %.1e in gradients\n", checked, seen.size(),
-              primitives.size(), worst_value, worst_gradient);
-  if (wanted_kernels() >= 100) EXPECT_EQ(seen.size(), primitives.size());
+  std::printf("%zu kernels with %zu of %zu primitives; largest difference %.1e in values, %.1e in gradients\n", checked,
+              seen.size(), primitives.size(), worst_value, worst_gradient);
+  if (wanted_kernels() >= 100) {
+    EXPECT_EQ(seen.size(), primitives.size());
+  }
 }
 
 }  // namespace

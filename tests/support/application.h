@@ -79,8 +79,7 @@ struct Application {
 inline Binding binding_at(const Site& site, std::int64_t batch) {
   Binding binding = site.binding();
   const Binding choices = test_choices();
-  for (Symbol symbol : {Symbol::g, Symbol::r})
-    binding.set(symbol, choices[symbol]);
+  for (Symbol symbol : {Symbol::g, Symbol::r}) binding.set(symbol, choices[symbol]);
   return binding.set(Symbol::N, batch);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/interp/dependencies.h"
 
+#include <algorithm>
+
 namespace kasimir {
 
 View analyse(const BoundGraph& training) {
@@ -25,13 +27,14 @@ View analyse(const BoundGraph& training) {
   evaluate(graph, domain, values);
 
   View view;
-  view.mixes_channels = true;
   const auto& output = values[static_cast<std::size_t>(graph.output)];
+  std::vector<bool> sees(output.size() / (height * width), false);   // by output channel: the input at all
+  std::vector<bool> mixes(output.size() / (height * width), false);  // every input channel
   for (std::size_t i = 0; i < output.size(); ++i) {
     const Dependencies& on = output[i];
     const std::size_t own = i % (height * width);
-    view.mixes_channels = view.mixes_channels && on.channels.count() == channels;
-    view.is_blind = view.is_blind || on.channels.none();
+    if (on.channels.any()) sees[i / (height * width)] = true;
+    if (on.channels.count() == channels) mixes[i / (height * width)] = true;
     view.is_global = view.is_global || on.positions.count() == height * width;
     for (std::size_t at = 0; at < height * width; ++at) {
       if (at == own || !on.positions.test(at)) continue;
@@ -40,6 +43,8 @@ View analyse(const BoundGraph& training) {
       view.sees_width = view.sees_width || at % width != own % width;
     }
   }
+  view.is_blind = std::ranges::count(sees, false) > 0;
+  view.mixes_channels = std::ranges::count(mixes, false) == 0;
   return view;
 }
 

@@ -27,14 +27,15 @@ struct DependencyDomain {
 };
 
 /// What the outputs of a kernel see, at one small site. Statistics over the batch are left out: at inference they are
-/// stored numbers.
+/// stored numbers. Outputs at the border of an image may see less than those inside (a shift brings in zeros): an
+/// output channel is judged by its best position.
 struct View {
-  bool mixes_channels = false;      ///< every output depends on every input channel
+  bool mixes_channels = false;      ///< every output channel depends on every input channel
   bool sees_neighbourhood = false;  ///< some output depends on a position other than its own
   bool sees_height = false;         ///< some output depends on another row
   bool sees_width = false;          ///< some output depends on another column
   bool is_global = false;           ///< some output depends on every position
-  bool is_blind = false;            ///< some output does not depend on the input at all
+  bool is_blind = false;            ///< some output channel does not depend on the input at all
 };
 
 /// @pre at most 256 input channels and 256 input positions, batch 1, stride 1.

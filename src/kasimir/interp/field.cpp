@@ -128,14 +128,20 @@ Value FieldDomain::scale(Value value, const Rational& factor, bool take_root) {
   return multiply(value, take_root ? root(f) : f);
 }
 
-std::uint64_t fingerprint(const BoundGraph& graph, std::uint64_t seed) {
+std::uint64_t fingerprint(const BoundGraph& training, std::uint64_t seed) {
+  const BoundGraph graph = freeze(training);
   FieldDomain domain;
   TensorValues<Value> values(graph.tensors.size());
   std::uint64_t weights = 0;
+  std::uint64_t statistics = 0;
+  constexpr std::uint64_t apart = 1U << 20;  // more weights than a kernel has
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const BoundTensor& tensor = graph.tensors[i];
-    if (tensor.role == Role::between || tensor.role == Role::stat) continue;
-    std::uint64_t key = mix_bits(seed + (tensor.role == Role::input ? 0 : ++weights));
+    if (tensor.role == Role::between) continue;
+    std::uint64_t number = 0;
+    if (tensor.role == Role::weight) number = ++weights;
+    if (tensor.role == Role::stat) number = apart + ++statistics;
+    std::uint64_t key = mix_bits(seed + number);
     for (const auto& axis : tensor.axes) key = mix_bits(key ^ static_cast<std::uint64_t>(axis.extent));
     Rng rng(key);
     auto& of = values[i];

@@ -21,8 +21,9 @@ struct FieldDomain {
   [[nodiscard]] static bool stabiliser() { return false; }
 };
 
-/// A hash of what the graph computes: the output over the field at random inputs and weights. Weights are drawn by
-/// role, extents and order of first use. Equal functions that read their weights in the same order meet.
+/// A hash of what the graph computes at inference: the output over the field at random inputs, weights and stored
+/// statistics (those of a batch would hide what a normalisation of a single number was given). Weights and statistics
+/// are drawn by their extents and their number in the order of definition: equal functions that define them alike meet.
 std::uint64_t fingerprint(const BoundGraph& graph, std::uint64_t seed);
 
 }  // namespace kasimir

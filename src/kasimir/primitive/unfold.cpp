@@ -11,8 +11,6 @@ Outcome<Shape> shape(const Call& call) {
     return Rejection{"unfold: window and dilation are one number each", ""};
   const int k = call.numbers(1).value[0];
   const int d = call.numbers(2).value[0];
-  if (call.numbers(1).count != 1 || call.numbers(2).count != 1)
-    return Rejection{"unfold: one window width and one dilation for all axes", ""};
   if (k < 3 || k % 2 == 0) return Rejection{"unfold: the window is odd and at least 3", std::to_string(k)};
   if (d < 1) return Rejection{"unfold: the dilation is at least 1", std::to_string(d)};
   Shape y = call.shape();

@@ -16,7 +16,8 @@ std::vector<std::int64_t> shape_of(const BoundTensor& tensor) {
 
 at::Tensor to_tensor(const std::vector<double>& values, const std::vector<std::int64_t>& shape, at::ScalarType type) {
   at::Tensor tensor = at::empty(shape, at::kDouble);
-  KASIMIR_CHECK(tensor.numel() == static_cast<std::int64_t>(values.size()), "{} values for {} elements", values.size(), tensor.numel());
+  KASIMIR_CHECK(tensor.numel() == static_cast<std::int64_t>(values.size()), "{} values for {} elements", values.size(),
+                tensor.numel());
   std::ranges::copy(values, tensor.data_ptr<double>());
   return tensor.to(type);
 }
@@ -28,8 +29,10 @@ std::vector<double> to_values(const at::Tensor& tensor) {
 
 }  // namespace
 
-AtenResult run_aten(const BoundGraph& graph, const std::vector<std::vector<double>>& values, const AtenOptions& options) {
-  KASIMIR_CHECK(values.size() == graph.tensors.size(), "values for {} of {} tensors", values.size(), graph.tensors.size());
+AtenResult run_aten(const BoundGraph& graph, const std::vector<std::vector<double>>& values,
+                    const AtenOptions& options) {
+  KASIMIR_CHECK(values.size() == graph.tensors.size(), "values for {} of {} tensors", values.size(),
+                graph.tensors.size());
   const auto type = options.single_precision ? at::kFloat : at::kDouble;
   const bool differentiate = !options.cotangent.empty();
   Tensors tensors(graph.tensors.size());
@@ -51,17 +54,23 @@ AtenResult run_aten(const BoundGraph& graph, const std::vector<std::vector<doubl
   result.output = to_values(output);
   result.statistics.resize(graph.tensors.size());
   for (const BoundStage& stage : graph.stages)
-    if (stage.stat) result.statistics[static_cast<std::size_t>(stage.out)] = to_values(tensors[static_cast<std::size_t>(stage.out)]);
+    if (stage.stat)
+      result.statistics[static_cast<std::size_t>(stage.out)] = to_values(tensors[static_cast<std::size_t>(stage.out)]);
   result.gradients.resize(graph.tensors.size());
   if (!differentiate) return result;
   if (output.requires_grad())
-    output.backward(to_tensor(options.cotangent, shape_of(graph.tensors[static_cast<std::size_t>(graph.output)]), type));
+    output.backward(
+        to_tensor(options.cotangent, shape_of(graph.tensors[static_cast<std::size_t>(graph.output)]), type));
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (!leaves[i].defined()) continue;
     const at::Tensor gradient = leaves[i].grad();
     result.gradients[i] = gradient.defined() ? to_values(gradient) : std::vector<double>(values[i].size(), 0.0);
   }
   return result;
+}
+
+std::vector<std::string> execution_plan(const BoundGraph& graph, const Peepholes& peepholes) {
+  return Executor(graph, peepholes).plan();
 }
 
 }  // namespace kasimir

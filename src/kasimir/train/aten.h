@@ -3,6 +3,7 @@
 
 #include "kasimir/kernel/stage.h"
 
+#include <string>
 #include <vector>
 
 namespace kasimir {
@@ -15,7 +16,7 @@ struct Peepholes {
   bool batch_norm = true;   ///< mean, variance and normalisation as one operation
   bool softmax = true;      ///< the four stages of a softmax as one operation
   bool concat = true;       ///< `a | b` along one axis: a concatenation
-  bool pooling = true;      ///< sums over windows: average pooling
+  bool pooling = true;      ///< sums and maxima over windows: pooling
 
   static Peepholes none() { return {false, false, false, false, false, false}; }
   bool operator==(const Peepholes&) const = default;
@@ -23,7 +24,7 @@ struct Peepholes {
 
 struct AtenOptions {
   Peepholes peepholes = {};
-  bool single_precision = false;   ///< float32 as in training; else double
+  bool single_precision = false;       ///< float32 as in training; else double
   std::vector<double> cotangent = {};  ///< empty: no gradients; else the gradient of some loss by the output
 };
 
@@ -36,6 +37,11 @@ struct AtenResult {
 
 /// Runs a graph once with ATen. `values` has one entry per tensor of the graph, filled for the input, the weights and,
 /// in a frozen graph, the statistics. The library's own interface to the executor: training keeps tensors instead.
-AtenResult run_aten(const BoundGraph& graph, const std::vector<std::vector<double>>& values, const AtenOptions& options);
+AtenResult run_aten(const BoundGraph& graph, const std::vector<std::vector<double>>& values,
+                    const AtenOptions& options);
+
+/// How the graph would be run, one word per operation in order: "convolution", "einsum", "batch norm", "softmax",
+/// "concatenation", "pooling", "plain".
+std::vector<std::string> execution_plan(const BoundGraph& graph, const Peepholes& peepholes);
 
 }  // namespace kasimir

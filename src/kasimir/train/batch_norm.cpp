@@ -64,7 +64,8 @@ std::optional<std::size_t> defining_stage(const BoundGraph& graph, int tensor) {
 }
 
 /// The statistic's stage is `1/count * sum` of `summand` over everything but the kept iterators of `stage`.
-bool is_mean_over_rest(const BoundStage& statistic, const BoundRead& x, const BoundStage& stage, const Normalisation& norm) {
+bool is_mean_over_rest(const BoundStage& statistic, const BoundRead& x, const BoundStage& stage,
+                       const Normalisation& norm) {
   if (!statistic.stat || statistic.reduce != Reduce::sum || statistic.root) return false;
   const auto left = plain_left(statistic);
   if (!left || left->size() != norm.kept.size()) return false;
@@ -83,7 +84,8 @@ bool is_mean(const BoundStage& statistic, const BoundStage& stage, const Normali
   return x != nullptr && is_mean_over_rest(statistic, *x, stage, norm);
 }
 
-bool is_variance(const BoundGraph& graph, const BoundStage& statistic, const BoundStage& stage, const Normalisation& norm) {
+bool is_variance(const BoundGraph& graph, const BoundStage& statistic, const BoundStage& stage,
+                 const Normalisation& norm) {
   const Pattern p(statistic);
   const Apply* square = p.apply(p.root(), Fn::mul);
   if (square == nullptr || square->a != square->b) return false;
@@ -110,8 +112,8 @@ struct Plan {
   Normalisation norm;
   int x = -1;
   std::shared_ptr<const ReadView> view;
-  std::vector<int> order;             ///< batch, kept.., rest..
-  std::vector<std::int64_t> kept;     ///< extents
+  std::vector<int> order;          ///< batch, kept.., rest..
+  std::vector<std::int64_t> kept;  ///< extents
   bool training = false;
 };
 
@@ -128,8 +130,9 @@ void run(const Plan& plan, Tensors& tensors) {
     mean = flat(tensor(plan.norm.mean));
     variance = flat(tensor(plan.norm.variance));
   }
-  auto [y, batch_mean, batch_deviation] = at::native_batch_norm(x, flat(tensor(plan.norm.gamma)), flat(tensor(plan.norm.beta)),
-                                                                mean, variance, plan.training, 0.0, plan.norm.epsilon);
+  auto [y, batch_mean, batch_deviation] =
+      at::native_batch_norm(x, flat(tensor(plan.norm.gamma)), flat(tensor(plan.norm.beta)), mean, variance,
+                            plan.training, 0.0, plan.norm.epsilon);
   if (plan.training) {
     // The library returns 1 / sqrt(variance + epsilon) of the biased variance.
     tensor(plan.norm.mean) = batch_mean.detach().reshape(plan.kept);
@@ -155,16 +158,22 @@ std::optional<Fusion> batch_norm_fusion(const BoundGraph& graph, std::size_t las
   const auto variance = defining_stage(graph, norm->variance);
   if (mean.has_value() != variance.has_value()) return std::nullopt;
   if (mean) {
-    if (!is_mean(graph.stages[*mean], stage, *norm) || !is_variance(graph, graph.stages[*variance], stage, *norm)) return std::nullopt;
+    if (!is_mean(graph.stages[*mean], stage, *norm) || !is_variance(graph, graph.stages[*variance], stage, *norm))
+      return std::nullopt;
     fusion.stages = {*mean, *variance};
-    if (!only_read_by(graph, norm->mean, {*variance, last}) || !only_read_by(graph, norm->variance, {last})) return std::nullopt;
+    if (!only_read_by(graph, norm->mean, {*variance, last}) || !only_read_by(graph, norm->variance, {last}))
+      return std::nullopt;
+    // A single image may have any stride along the batch; torch 2.13 then takes a tensor for channels-last and for
+    // contiguous at once, and the gradient of its batch norm is wrong.
+    if (stage.iters[static_cast<std::size_t>(left_iters(stage).front())].extent == 1) return std::nullopt;
     plan.training = true;
   }
   fusion.stages.push_back(last);
   plan.view = std::make_shared<ReadView>(graph, stage, *norm->x);
   const auto left = left_iters(stage);
   const int batch = left.front();
-  if (stage.iters[static_cast<std::size_t>(batch)].kind != AxisKind::batch || std::ranges::count(norm->kept, batch) > 0) return std::nullopt;
+  if (stage.iters[static_cast<std::size_t>(batch)].kind != AxisKind::batch || std::ranges::count(norm->kept, batch) > 0)
+    return std::nullopt;
   plan.order = {batch};
   for (int iter : norm->kept) {
     plan.order.push_back(iter);
@@ -172,7 +181,7 @@ std::optional<Fusion> batch_norm_fusion(const BoundGraph& graph, std::size_t las
   }
   for (int iter : left)
     if (iter != batch && std::ranges::count(norm->kept, iter) == 0) plan.order.push_back(iter);
-  fusion.action = [plan](Tensors& tensors) { run(plan, tensors); };
+  fusion.action = {"batch norm", [plan](Tensors& tensors) { run(plan, tensors); }};
   return fusion;
 }
 

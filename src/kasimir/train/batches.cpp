@@ -7,7 +7,6 @@
 #include "kasimir/base/rng.h"
 
 #include <algorithm>
-#include <array>
 
 namespace kasimir {
 namespace {
@@ -39,32 +38,33 @@ void Batcher::write(std::int32_t index, int down, int right, bool mirrored, floa
       const int from_x = (mirrored ? width - 1 - x : x) - right;
       const bool inside = from_y >= 0 && from_y < height && from_x >= 0 && from_x < width;
       for (std::size_t c = 0; c < channels; ++c) {
-        const auto place = (c * static_cast<std::size_t>(height) + static_cast<std::size_t>(from_y)) * static_cast<std::size_t>(width) + static_cast<std::size_t>(from_x);
+        const auto place = (c * static_cast<std::size_t>(height) + static_cast<std::size_t>(from_y)) *
+                               static_cast<std::size_t>(width) +
+                           static_cast<std::size_t>(from_x);
         *to++ = values_[c][inside ? pixels[place] : 0];
       }
     }
   }
 }
 
-at::Tensor Batcher::images(std::span<const std::int32_t> indices, const Augmentation& augmentation) const {
-  const auto count = static_cast<std::int64_t>(indices.size());
-  at::Tensor batch = at::empty({count, images_.height, images_.width, images_.channels}, at::kFloat);
-  float* to = batch.data_ptr<float>();
+void Batcher::write(std::span<const std::int32_t> indices, const Augmentation& augmentation,
+                    std::span<float> to) const {
+  KASIMIR_CHECK(to.size() == indices.size() * images_.image_bytes(), "{} numbers for {} images", to.size(),
+                indices.size());
+  float* next = to.data();
   for (std::int32_t index : indices) {
     Rng rng(augmentation.seed, static_cast<std::uint64_t>(index));
     const int most = augmentation.crop_padding;
     const int down = most > 0 ? static_cast<int>(rng.between(-most, most)) : 0;
     const int right = most > 0 ? static_cast<int>(rng.between(-most, most)) : 0;
-    write(index, down, right, augmentation.flip && rng.chance(0.5), to);
-    to += images_.image_bytes();
+    write(index, down, right, augmentation.flip && rng.chance(0.5), next);
+    next += images_.image_bytes();
   }
-  return batch.permute({0, 3, 1, 2});
 }
 
-at::Tensor Batcher::labels(std::span<const std::int32_t> indices) const {
-  at::Tensor labels = at::empty({static_cast<std::int64_t>(indices.size())}, at::kLong);
-  auto* to = labels.data_ptr<std::int64_t>();
-  for (std::int32_t index : indices) *to++ = images_.labels[static_cast<std::size_t>(index)];
+std::vector<std::int64_t> Batcher::labels(std::span<const std::int32_t> indices) const {
+  std::vector<std::int64_t> labels;
+  for (std::int32_t index : indices) labels.push_back(images_.labels[static_cast<std::size_t>(index)]);
   return labels;
 }
 

@@ -3,8 +3,8 @@
 
 #include "kasimir/data/image_set.h"
 #include "kasimir/data/split.h"
-#include "kasimir/train/torch.h"
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,14 +18,16 @@ struct Augmentation {
   std::uint64_t seed = 0;  ///< with the image's index it decides both
 };
 
-/// Images as floating-point tensors.
+/// Images as normalised numbers: what a library's data loader does, without its per-image cost.
 class Batcher {
  public:
+  /// `images` outlives the batcher. Deviations below 1e-3 count as 1e-3.
   Batcher(const ImageSet& images, const ChannelStatistics& normalisation);
 
-  /// [n, c, h, w] in channels-last memory.
-  [[nodiscard]] at::Tensor images(std::span<const std::int32_t> indices, const Augmentation& augmentation = {}) const;
-  [[nodiscard]] at::Tensor labels(std::span<const std::int32_t> indices) const;
+  /// Fills `to`, of indices.size() * image_bytes() numbers, as [image][row][column][channel]: channels-last memory.
+  void write(std::span<const std::int32_t> indices, const Augmentation& augmentation, std::span<float> to) const;
+  [[nodiscard]] std::vector<std::int64_t> labels(std::span<const std::int32_t> indices) const;
+  [[nodiscard]] const ImageSet& images() const { return images_; }
 
  private:
   void write(std::int32_t index, int down, int right, bool mirrored, float* to) const;

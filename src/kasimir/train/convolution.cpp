@@ -42,8 +42,8 @@ struct Plan {
   Extents padding{0, 0};
   Extents stride{1, 1};
   Extents dilation{1, 1};
-  Extents cut;               ///< extents of the result with its channels cut: n, groups.., outs.., rows, columns
-  std::vector<int> result;   ///< the iterator of each of these dimensions, -1 for extent 1
+  Extents cut;              ///< extents of the result with its channels cut: n, groups.., outs.., rows, columns
+  std::vector<int> result;  ///< the iterator of each of these dimensions, -1 for extent 1
   std::int64_t groups = 1;
   double factor = 1.0;
 };
@@ -94,9 +94,11 @@ Rearrangement input_rearrangement(const BoundGraph& graph, const BoundStage& sta
   for (int iter : form.ins) take(iter);
   for (const Walk& walk : walks) take(-1 - walk.axis);
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (std::ranges::count(to.order, static_cast<std::int64_t>(i)) == 0) to.order.push_back(static_cast<std::int64_t>(i));
-  to.shape = {axes[static_cast<std::size_t>(form.batch_axis)].extent, volume(stage, form.groups) * volume(stage, form.ins),
-              walks[0].input, walks.size() > 1 ? walks[1].input : 1};
+    if (std::ranges::count(to.order, static_cast<std::int64_t>(i)) == 0)
+      to.order.push_back(static_cast<std::int64_t>(i));
+  to.shape = {axes[static_cast<std::size_t>(form.batch_axis)].extent,
+              volume(stage, form.groups) * volume(stage, form.ins), walks[0].input,
+              walks.size() > 1 ? walks[1].input : 1};
   return to;
 }
 
@@ -192,11 +194,11 @@ std::optional<Action> convolution_action(const BoundGraph& graph, const BoundSta
   plan.weight = weight_rearrangement(stage, plan.form, *walks);
   plan_walks(*walks, plan);
   plan_result(graph, *walks, plan);
-  return Action([plan](Tensors& tensors) {
-    const at::Tensor y = run(plan, tensors[static_cast<std::size_t>(plan.form.activation)],
-                             tensors[static_cast<std::size_t>(plan.form.weight)]);
-    tensors[static_cast<std::size_t>(plan.stage.out)] = as_result(plan, y);
-  });
+  return Action{"convolution", [plan](Tensors& tensors) {
+                  const at::Tensor y = run(plan, tensors[static_cast<std::size_t>(plan.form.activation)],
+                                           tensors[static_cast<std::size_t>(plan.form.weight)]);
+                  tensors[static_cast<std::size_t>(plan.stage.out)] = as_result(plan, y);
+                }};
 }
 
 }  // namespace kasimir

@@ -28,7 +28,7 @@ std::vector<int> tensors_read(const BoundStage& stage) {
 Executor::Executor(BoundGraph graph, const Peepholes& peepholes) : graph_(std::move(graph)) {
   constexpr std::size_t none = static_cast<std::size_t>(-1);
   std::vector<std::size_t> fused_into(graph_.stages.size(), none);
-  std::vector<Action> fused(graph_.stages.size());
+  std::vector<std::optional<Action>> fused(graph_.stages.size());
   for (std::size_t i = 0; i < graph_.stages.size(); ++i) {
     std::optional<Fusion> fusion;
     if (peepholes.batch_norm) fusion = batch_norm_fusion(graph_, i);
@@ -41,7 +41,7 @@ Executor::Executor(BoundGraph graph, const Peepholes& peepholes) : graph_(std::m
   for (std::size_t i = 0; i < graph_.stages.size(); ++i) {
     if (fused_into[i] != none && fused_into[i] != i) continue;
     unit_of_stage[i] = units_.size();
-    units_.push_back({fused[i] ? std::move(fused[i]) : single_action(graph_, graph_.stages[i], peepholes), {}});
+    units_.push_back({fused[i] ? *std::move(fused[i]) : single_action(graph_, graph_.stages[i], peepholes), {}});
   }
   for (std::size_t i = 0; i < graph_.stages.size(); ++i)
     if (fused_into[i] != none) unit_of_stage[i] = unit_of_stage[fused_into[i]];
@@ -63,10 +63,16 @@ void Executor::plan_releases(const std::vector<std::size_t>& unit_of_stage) {
   }
 }
 
+std::vector<std::string> Executor::plan() const {
+  std::vector<std::string> names;
+  for (const Unit& unit : units_) names.push_back(unit.action.name);
+  return names;
+}
+
 void Executor::run(Tensors& tensors) const {
   tensors.resize(graph_.tensors.size());
   for (const Unit& unit : units_) {
-    unit.action(tensors);
+    unit.action.run(tensors);
     for (int tensor : unit.last_reads) tensors[static_cast<std::size_t>(tensor)].reset();
   }
 }

@@ -6,6 +6,7 @@
 #include "kasimir/train/torch.h"
 
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace kasimir {
@@ -13,7 +14,10 @@ namespace kasimir {
 /// One tensor per tensor of a graph; undefined until it is computed.
 using Tensors = std::vector<at::Tensor>;
 /// Computes one or several tensors from earlier ones.
-using Action = std::function<void(Tensors&)>;
+struct Action {
+  std::string name;
+  std::function<void(Tensors&)> run;
+};
 
 /// A bound graph prepared to be run many times with ATen. Autograd differentiates what it runs.
 class Executor {
@@ -24,6 +28,7 @@ class Executor {
   /// `tensors` holds the input, the weights and stored statistics. Afterwards it holds the output and the results of
   /// statistic stages too; what lies between is released as soon as nothing reads it any more.
   void run(Tensors& tensors) const;
+  [[nodiscard]] std::vector<std::string> plan() const;  ///< the names of the actions
 
  private:
   struct Unit {

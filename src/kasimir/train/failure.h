@@ -14,7 +14,9 @@ namespace kasimir {
 /// is a bug of ours and a failed check.
 template <typename Work>
 std::optional<Rejection> out_of_memory_in(Work work) {
-  const auto rejection = [](std::string_view text) { return Rejection{"out of memory", std::string(text.substr(0, text.find('\n')))}; };
+  const auto rejection = [](std::string_view text) {
+    return Rejection{"out of memory", std::string(text.substr(0, text.find('\n')))};
+  };
   try {
     work();
   } catch (const MemoryLimit& limit) {

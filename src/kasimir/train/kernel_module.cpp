@@ -27,8 +27,10 @@ at::Tensor start_value(const BoundTensor& tensor, const at::Generator& generator
       const double deviation = std::sqrt(1.0 / static_cast<double>(tensor.fan_in));
       return at::empty(shape_of(tensor), at::kFloat).normal_(0.0, deviation, generator);
     }
-    case WeightRole::scale: return at::ones(shape_of(tensor), at::kFloat);
-    case WeightRole::offset: return at::zeros(shape_of(tensor), at::kFloat);
+    case WeightRole::scale:
+      return at::ones(shape_of(tensor), at::kFloat);
+    case WeightRole::offset:
+      return at::zeros(shape_of(tensor), at::kFloat);
   }
   KASIMIR_CHECK(false, "weight {} has no role", tensor.name);
 }
@@ -43,13 +45,15 @@ KernelModule::KernelModule(const Kernel& kernel, const Site& site, const std::st
     const BoundTensor& tensor = graph.tensors[t];
     if (tensor.role != Role::weight) continue;
     at::Tensor value = start_value(tensor, generator);
-    parts_.push_back({name + "." + tensor.name, value.requires_grad_(true), true, tensor.weight_role == WeightRole::linear});
+    parts_.push_back(
+        {name + "." + tensor.name, value.requires_grad_(true), true, tensor.weight_role == WeightRole::linear});
     tensor_of_part_.push_back(static_cast<int>(t));
   }
   for (const BoundStage& stage : graph.stages) {
     if (!stage.stat) continue;
     const BoundTensor& tensor = graph.tensors[static_cast<std::size_t>(stage.out)];
-    parts_.push_back({name + "." + tensor.name, at::full(shape_of(tensor), stage.stat->start, at::kFloat), false, false});
+    parts_.push_back(
+        {name + "." + tensor.name, at::full(shape_of(tensor), stage.stat->start, at::kFloat), false, false});
     tensor_of_part_.push_back(stage.out);
     momentum_[stage.out] = stage.stat->momentum;
   }

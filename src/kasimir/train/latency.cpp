@@ -17,14 +17,14 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-std::vector<VerifyResult> verify_all(const NetworkPlan& plan, std::uint64_t seed) {
+std::vector<VerifyResult> verify_all(const NetworkPlan& plan, const VerifyOptions& options) {
   std::vector<VerifyResult> checks;
   std::vector<std::pair<std::string, Site>> seen;
   for (const auto& [layer, replacement] : plan.replaced) {
     std::pair<std::string, Site> key{str(replacement.first), replacement.second};
     if (std::ranges::count(seen, key) > 0) continue;
     seen.push_back(std::move(key));
-    checks.push_back(verify_kernel(replacement.first, replacement.second, {.seed = seed}));
+    checks.push_back(verify_kernel(replacement.first, replacement.second, options));
   }
   return checks;
 }
@@ -39,7 +39,8 @@ double run_once(Model& model, const at::Tensor& images) {
 
 void check_options(const LatencyOptions& options) {
   if (options.batch < 1 || options.repeats < 1 || options.warmup < 0)
-    throw input_error("latency: batch {}, {} repeats, {} to warm up: at least 1, 1 and 0 are needed", options.batch, options.repeats, options.warmup);
+    throw input_error("latency: batch {}, {} repeats, {} to warm up: at least 1, 1 and 0 are needed", options.batch,
+                      options.repeats, options.warmup);
 }
 
 }  // namespace
@@ -57,20 +58,24 @@ Quartiles quartiles(std::vector<double> samples) {
   return {at(0.25), at(0.5), at(0.75)};
 }
 
-Outcome<LatencySamples> measure_latency(const NetworkPlan& candidate, const NetworkPlan& original, const LatencyOptions& options) {
+Outcome<LatencySamples> measure_latency(const NetworkPlan& candidate, const NetworkPlan& original,
+                                        const LatencyOptions& options) {
   check_options(options);
   set_threads(options.threads);
   LatencySamples samples;
-  samples.checks = verify_all(candidate, options.seed);
+  samples.checks = verify_all(candidate, options.verify);
   for (const VerifyResult& check : samples.checks)
     if (!check.ok)
-      return Rejection{"latency: the kernel computes what it means", fmt::format("{} at {} is off by {:.2g} of its largest value", check.kernel, check.checked_at.str(), check.error)};
+      return Rejection{"latency: the kernel computes what it means",
+                       fmt::format("{} at {} is off by {:.2g} of its largest value", check.kernel,
+                                   check.checked_at.str(), check.error)};
 
   const at::InferenceMode inference;
   Model ours(candidate, {.seed = options.seed});
   Model theirs(original, {.seed = options.seed});
   const Shape3 in = candidate.network->input();
-  const at::Tensor images = at::randn({options.batch, in.c, in.h, in.w}, at::kFloat).contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor images =
+      at::randn({options.batch, in.c, in.h, in.w}, at::kFloat).contiguous(at::MemoryFormat::ChannelsLast);
   for (int i = 0; i < options.warmup; ++i) {
     run_once(theirs, images);
     run_once(ours, images);

@@ -10,7 +10,8 @@
 namespace kasimir {
 
 struct VerifyOptions {
-  double bound = 1e-4;            ///< largest error, relative to the largest value of the output
+  double bound = 1e-4;             ///< largest error, relative to the largest value of the output ..
+  double rounding = 1e-6;          ///< .. beside this share of the largest value anywhere: large values may cancel
   std::int64_t work = 20'000'000;  ///< scalar steps that the interpreter may take; a larger site is made smaller
   std::uint64_t seed = 1;
 };
@@ -18,8 +19,8 @@ struct VerifyOptions {
 /// A kernel run as it is run in training (float32, shortcuts on) against the interpreter (double), batch 1, frozen.
 struct VerifyResult {
   std::string kernel;
-  Site site;        ///< where it belongs
-  Site checked_at;  ///< the same with a smaller map, where the interpreter would have taken too long
+  Site site;         ///< where it belongs
+  Site checked_at;   ///< the same with a smaller map, where the interpreter would have taken too long
   double error = 0;  ///< largest difference, relative to the largest value of the output
   bool ok = false;   ///< the error is finite and within the bound
 };
@@ -28,11 +29,12 @@ VerifyResult verify_kernel(const Kernel& kernel, const Site& site, const VerifyO
 struct LatencyOptions {
   int batch = 1;
   int threads = 1;
-  int warmup = 3;           ///< runs of each before the first sample
-  int repeats = 30;         ///< samples of each, at least
+  int warmup = 3;            ///< runs of each before the first sample
+  int repeats = 30;          ///< samples of each, at least
   double min_seconds = 0.5;  ///< goes on sampling until so much time is spent
   int most_repeats = 1000;
   std::uint64_t seed = 1;
+  VerifyOptions verify = {};
 };
 
 /// Median and quartiles of a set of samples, in milliseconds.
@@ -50,13 +52,13 @@ struct LatencySamples {
   std::vector<double> original_ms;
   Quartiles candidate;
   Quartiles original;
-  double speedup = 0;                 ///< median of the original / median of the candidate
-  std::vector<VerifyResult> checks;   ///< one per distinct kernel and site
+  double speedup = 0;                ///< median of the original / median of the candidate
+  std::vector<VerifyResult> checks;  ///< one per distinct kernel and site
   std::string machine;
 };
 
-/// Verifies the candidate's kernels, then measures. Rejected with rule "latency: the kernel computes what it means" if a
-/// check fails: no time is taken then. `original` usually replaces nothing.
+/// Verifies the candidate's kernels, then measures. Rejected with rule "latency: the kernel computes what it means" if
+/// a check fails: no time is taken then. `original` usually replaces nothing.
 Outcome<LatencySamples> measure_latency(const NetworkPlan& candidate, const NetworkPlan& original,
                                         const LatencyOptions& options = {});
 

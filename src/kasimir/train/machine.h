@@ -23,7 +23,7 @@ void set_threads(int threads);
 
 /// What a measured number depends on besides the network, for records.
 struct Machine {
-  std::string torch;       ///< "2.13.0"
+  std::string torch;  ///< "2.13.0"
   int threads = 1;
   std::string capability;  ///< the vector instructions that torch uses: "AVX512"
   std::string device;      ///< the processor's or the accelerator's name

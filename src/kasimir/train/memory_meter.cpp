@@ -53,7 +53,8 @@ struct MemoryMeter::Counting : c10::Allocator {
     const std::int64_t used = state->used += bytes;
     if (state->limit > 0 && used > state->limit) {
       state->used -= bytes;
-      throw MemoryLimit(fmt::format("{}B of tensors, {}B allowed", si(static_cast<double>(used)), si(static_cast<double>(state->limit))));
+      throw MemoryLimit(fmt::format("{}B of tensors, {}B allowed", si(static_cast<double>(used)),
+                                    si(static_cast<double>(state->limit))));
     }
     if (used > state->peak) state->peak = used;
     if (n == 0) return inner->allocate(0);

@@ -2,7 +2,7 @@
 #include "kasimir/train/model.h"
 
 #include "kasimir/base/files.h"
-#include "kasimir/train/batches.h"
+#include "kasimir/train/batch_tensors.h"
 #include "kasimir/train/network_module.h"
 
 #include <ATen/core/Dict.h>
@@ -34,7 +34,8 @@ Dictionary read_dictionary(const std::filesystem::path& path) {
   try {
     const at::IValue value = torch::jit::pickle_load(std::vector<char>(bytes.begin(), bytes.end()));
     Dictionary dictionary;
-    for (const auto& entry : value.toGenericDict()) dictionary.insert(entry.key().toStringRef(), entry.value().toTensor());
+    for (const auto& entry : value.toGenericDict())
+      dictionary.insert(entry.key().toStringRef(), entry.value().toTensor());
     return dictionary;
   } catch (const c10::Error&) {
     throw input_error("{}: not a saved model", path.string());
@@ -48,8 +49,8 @@ void for_each_batch(Model::Impl& model, const ImageSet& images, std::span<const 
   const Batcher batcher(images, model.normalisation);
   for (std::size_t i = 0; i < indices.size(); i += evaluation_batch) {
     const auto part = indices.subspan(i, std::min(evaluation_batch, indices.size() - i));
-    const at::Tensor scores = model.forward(batcher.images(part).to(model.device()), false);
-    use(scores.to(at::kCPU, at::kFloat).contiguous(), batcher.labels(part));
+    const at::Tensor scores = model.forward(image_tensor(batcher, part).to(model.device()), false);
+    use(scores.to(at::kCPU, at::kFloat).contiguous(), label_tensor(batcher, part));
   }
 }
 
@@ -70,14 +71,30 @@ std::vector<ModelTensor> Model::tensors() const {
   std::vector<ModelTensor> all;
   for (const Part* part : impl_->parts()) {
     const at::Tensor plain = part->tensor.detach().to(at::kCPU).contiguous();
-    all.push_back({part->name, part->tensor.sizes().vec(), part->learned, {plain.data_ptr<float>(), plain.data_ptr<float>() + plain.numel()}});
+    all.push_back({part->name,
+                   part->tensor.sizes().vec(),
+                   part->learned,
+                   {plain.data_ptr<float>(), plain.data_ptr<float>() + plain.numel()}});
   }
   return all;
 }
 
+void Model::set_tensor(const std::string& name, const std::vector<float>& values) {
+  const auto parts = impl_->parts();
+  const auto found = std::ranges::find(parts, name, &Part::name);
+  if (found == parts.end()) throw input_error("network {} has no tensor {}", impl_->network.name(), name);
+  at::Tensor& tensor = (*found)->tensor;
+  if (tensor.numel() != static_cast<std::int64_t>(values.size()))
+    throw input_error("tensor {} has {} values, given are {}", name, tensor.numel(), values.size());
+  const at::NoGradGuard fixed;
+  at::Tensor plain = at::empty(tensor.sizes(), at::kFloat);
+  std::ranges::copy(values, plain.data_ptr<float>());
+  tensor.copy_(plain);
+}
+
 void Model::set_normalisation(const ChannelStatistics& statistics) {
-  KASIMIR_CHECK(statistics.mean.size() == static_cast<std::size_t>(impl_->network.input().c), "{} means for {} channels",
-                statistics.mean.size(), impl_->network.input().c);
+  KASIMIR_CHECK(statistics.mean.size() == static_cast<std::size_t>(impl_->network.input().c),
+                "{} means for {} channels", statistics.mean.size(), impl_->network.input().c);
   impl_->normalisation = statistics;
 }
 
@@ -85,7 +102,8 @@ std::vector<std::vector<float>> Model::predict(const ImageSet& images, std::span
   std::vector<std::vector<float>> all;
   for_each_batch(*impl_, images, indices, [&](const at::Tensor& scores, const at::Tensor&) {
     const auto* from = scores.data_ptr<float>();
-    for (std::int64_t i = 0; i < scores.size(0); ++i, from += scores.size(1)) all.emplace_back(from, from + scores.size(1));
+    for (std::int64_t i = 0; i < scores.size(0); ++i, from += scores.size(1))
+      all.emplace_back(from, from + scores.size(1));
   });
   return all;
 }
@@ -107,7 +125,8 @@ Score Model::evaluate(const ImageSet& images, std::span<const std::int32_t> indi
 
 void Model::save(const std::filesystem::path& path) const {
   Dictionary dictionary;
-  for (const Part* part : impl_->parts()) dictionary.insert(part->name, part->tensor.detach().to(at::kCPU).contiguous());
+  for (const Part* part : impl_->parts())
+    dictionary.insert(part->name, part->tensor.detach().to(at::kCPU).contiguous());
   dictionary.insert("normalisation.mean", to_tensor(impl_->normalisation.mean));
   dictionary.insert("normalisation.deviation", to_tensor(impl_->normalisation.deviation));
   const std::vector<char> bytes = torch::jit::pickle_save(dictionary);
@@ -118,7 +137,8 @@ void Model::load(const std::filesystem::path& path) {
   const Dictionary dictionary = read_dictionary(path);
   const auto find = [&](const std::string& name) {
     const auto entry = dictionary.find(name);
-    if (entry == dictionary.end()) throw input_error("{}: holds no tensor {}, which network {} has", path.string(), name, impl_->network.name());
+    if (entry == dictionary.end())
+      throw input_error("{}: holds no tensor {}, which network {} has", path.string(), name, impl_->network.name());
     return entry->value();
   };
   const at::NoGradGuard fixed;
@@ -126,7 +146,8 @@ void Model::load(const std::filesystem::path& path) {
   for (const Part* part : impl_->parts()) {
     const at::Tensor stored = find(part->name);
     if (stored.sizes() != part->tensor.sizes())
-      throw input_error("{}: tensor {} is {}, needed is {}", path.string(), part->name, fmt::join(stored.sizes(), "x"), fmt::join(part->tensor.sizes(), "x"));
+      throw input_error("{}: tensor {} is {}, needed is {}", path.string(), part->name, fmt::join(stored.sizes(), "x"),
+                        fmt::join(part->tensor.sizes(), "x"));
     copies.emplace_back(part->tensor, stored);
   }
   const ChannelStatistics stored{to_values(find("normalisation.mean")), to_values(find("normalisation.deviation"))};

@@ -23,10 +23,10 @@ struct ModelOptions {
 
 /// One learned or stored tensor of a model.
 struct ModelTensor {
-  std::string name;                 ///< the layer's name and the part: "stage1.block1.conv1.weight", "...conv1.w0"
+  std::string name;  ///< the layer's name and the part: "stage1.block1.conv1.weight", "...conv1.w0"
   std::vector<std::int64_t> shape;
-  bool learned = true;              ///< false: a running statistic
-  std::vector<float> values;        ///< row-major
+  bool learned = true;        ///< false: a running statistic
+  std::vector<float> values;  ///< row-major
 };
 
 struct Score {
@@ -50,11 +50,14 @@ class Model {
   /// Learned numbers.
   [[nodiscard]] std::int64_t parameters() const;
   [[nodiscard]] std::vector<ModelTensor> tensors() const;
+  /// Gives a tensor other values, row-major. @throws Error (input) for an unknown name or another number of values.
+  void set_tensor(const std::string& name, const std::vector<float>& values);
   /// How pixels are brought to mean 0 and deviation 1; part of what save() stores. Deviations below 1e-3 count as 1e-3.
   void set_normalisation(const ChannelStatistics& statistics);
 
   /// Class scores [image][class] of the images at `indices`, at inference: statistics frozen.
-  [[nodiscard]] std::vector<std::vector<float>> predict(const ImageSet& images, std::span<const std::int32_t> indices) const;
+  [[nodiscard]] std::vector<std::vector<float>> predict(const ImageSet& images,
+                                                        std::span<const std::int32_t> indices) const;
   [[nodiscard]] Score evaluate(const ImageSet& images, std::span<const std::int32_t> indices) const;
 
   /// All tensors and the normalisation, as a dictionary that Python's torch.load reads too.
@@ -64,7 +67,7 @@ class Model {
   void load(const std::filesystem::path& path);
 
   struct Impl;
-  [[nodiscard]] Impl& impl() { return *impl_; }              ///< for the other files of this layer
+  [[nodiscard]] Impl& impl() { return *impl_; }  ///< for the other files of this layer
   [[nodiscard]] const Impl& impl() const { return *impl_; }
 
  private:

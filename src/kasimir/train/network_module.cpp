@@ -27,7 +27,8 @@ struct Model::Impl::Maker {
   void operator()(const layer::Conv& op) const {
     const std::int64_t in = op.in / op.groups;
     const double fan_out = static_cast<double>(op.out / op.groups * op.kernel_h * op.kernel_w);
-    const at::Tensor weight = at::empty({op.out, in, op.kernel_h, op.kernel_w}, at::kFloat).normal_(0.0, std::sqrt(2.0 / fan_out), generator);
+    const at::Tensor weight =
+        at::empty({op.out, in, op.kernel_h, op.kernel_w}, at::kFloat).normal_(0.0, std::sqrt(2.0 / fan_out), generator);
     add("weight", weight.contiguous(at::MemoryFormat::ChannelsLast), true, true);
     if (op.bias) add("bias", at::zeros({op.out}, at::kFloat), true, false);
   }
@@ -60,7 +61,9 @@ struct Model::Impl::Runner {
   const std::vector<at::Tensor>& values;
   bool training;
 
-  [[nodiscard]] const at::Tensor& input(std::size_t i = 0) const { return values[static_cast<std::size_t>(layer.inputs[i])]; }
+  [[nodiscard]] const at::Tensor& input(std::size_t i = 0) const {
+    return values[static_cast<std::size_t>(layer.inputs[i])];
+  }
   [[nodiscard]] const at::Tensor& part(std::size_t i) const { return node.parts[i].tensor; }
 
   /// True if the input may be overwritten: nobody else reads it, and the layer that made it does not need it again.
@@ -75,17 +78,22 @@ struct Model::Impl::Runner {
   at::Tensor operator()(const layer::Conv& op) const {
     if (node.kernel) return node.kernel->forward(input(), training);
     const std::optional<at::Tensor> bias = op.bias ? std::optional(part(1)) : std::nullopt;
-    return at::conv2d(input(), part(0), bias, {op.stride, op.stride}, {op.pad_h, op.pad_w}, {op.dilation, op.dilation}, op.groups);
+    return at::conv2d(input(), part(0), bias, {op.stride, op.stride}, {op.pad_h, op.pad_w}, {op.dilation, op.dilation},
+                      op.groups);
   }
   at::Tensor operator()(const layer::BatchNorm&) const {
-    return at::batch_norm(input(), part(0), part(1), part(2), part(3), training, norm_momentum, norm_epsilon, true);
+    return at::batch_norm(input(), part(0), part(1), part(2), part(3), training, norm_momentum,
+                          norm_epsilon, true);
   }
   at::Tensor operator()(const layer::Activation& op) const {
     at::Tensor x = input();
     switch (op.kind) {
-      case layer::ActivationKind::relu: return may_overwrite() ? x.relu_() : at::relu(x);
-      case layer::ActivationKind::relu6: return at::hardtanh(x, 0.0, 6.0);
-      case layer::ActivationKind::hardswish: return at::hardswish(x);
+      case layer::ActivationKind::relu:
+        return may_overwrite() ? x.relu_() : at::relu(x);
+      case layer::ActivationKind::relu6:
+        return at::hardtanh(x, 0.0, 6.0);
+      case layer::ActivationKind::hardswish:
+        return at::hardswish(x);
     }
     KASIMIR_CHECK(false, "activation {}", static_cast<int>(op.kind));
   }
@@ -100,7 +108,8 @@ struct Model::Impl::Runner {
     return at::cat(all, 1);
   }
   at::Tensor operator()(const layer::MaxPool& op) const {
-    return at::max_pool2d(input(), {op.kernel, op.kernel}, {op.stride, op.stride}, {op.padding, op.padding}, {1, 1}, op.ceil);
+    return at::max_pool2d(input(), {op.kernel, op.kernel}, {op.stride, op.stride}, {op.padding, op.padding}, {1, 1},
+                          op.ceil);
   }
   at::Tensor operator()(const layer::AvgPool& op) const {
     return at::avg_pool2d(input(), {op.kernel, op.kernel}, {op.stride, op.stride});
@@ -116,7 +125,8 @@ struct Model::Impl::Runner {
 Model::Impl::Impl(const NetworkPlan& plan, const ModelOptions& options)
     : network(*plan.network), device_(options.device == Device::cuda ? at::kCUDA : at::kCPU) {
   if (options.device == Device::cuda && !has_cuda())
-    throw input_error("device cuda: this torch finds no CUDA device").note("use device cpu, or install a torch with CUDA");
+    throw input_error("device cuda: this torch finds no CUDA device")
+        .note("use device cpu, or install a torch with CUDA");
   const auto count = static_cast<std::size_t>(network.input().c);
   normalisation = {std::vector<double>(count, 0.5), std::vector<double>(count, 0.5)};
   nodes_.resize(network.layers().size());
@@ -129,7 +139,8 @@ Model::Impl::Impl(const NetworkPlan& plan, const ModelOptions& options)
       std::visit(Maker{of.name, nodes_[i].parts, generator}, of.op);
     } else {
       KASIMIR_CHECK(std::holds_alternative<layer::Conv>(of.op), "layer {} ({}) is replaced", of.name, op_text(of.op));
-      nodes_[i].kernel = std::make_unique<KernelModule>(replaced->second.first, replaced->second.second, of.name, options.peepholes, generator);
+      nodes_[i].kernel = std::make_unique<KernelModule>(replaced->second.first, replaced->second.second, of.name,
+                                                        options.peepholes, generator);
     }
     for (int from : of.inputs) {
       nodes_[static_cast<std::size_t>(from)].last_reader = static_cast<int>(i);
@@ -148,7 +159,8 @@ at::Tensor Model::Impl::forward(const at::Tensor& images, bool training, std::ma
     values[i] = std::visit(Runner{*this, of, nodes_[i], values, training}, of.op);
     if (taps != nullptr && taps->contains(static_cast<int>(i))) (*taps)[static_cast<int>(i)] = values[i].detach();
     for (int from : of.inputs)
-      if (nodes_[static_cast<std::size_t>(from)].last_reader == static_cast<int>(i)) values[static_cast<std::size_t>(from)].reset();
+      if (nodes_[static_cast<std::size_t>(from)].last_reader == static_cast<int>(i))
+        values[static_cast<std::size_t>(from)].reset();
   }
   return values.back().flatten(1);
 }

@@ -12,7 +12,7 @@ namespace kasimir {
 /// windows, strides or offsets.
 std::optional<Action> convolution_action(const BoundGraph& graph, const BoundStage& stage);
 
-/// A sum over windows as average pooling.
+/// A sum over windows as average pooling, or a maximum over windows place by place.
 std::optional<Action> pooling_action(const BoundGraph& graph, const BoundStage& stage);
 
 /// Several stages as one operation. All but the last are not run on their own.

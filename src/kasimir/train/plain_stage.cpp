@@ -12,32 +12,67 @@ namespace {
 
 at::Tensor apply_fn(Fn fn, const at::Tensor& a) {
   switch (fn) {
-    case Fn::neg: return at::neg(a);
-    case Fn::abs: return at::abs(a);
-    case Fn::relu: return at::relu(a);
-    case Fn::exp: return at::exp(a);
-    case Fn::sqrt: return at::sqrt(a);
-    case Fn::rsqrt: return at::rsqrt(a);
-    case Fn::sin: return at::sin(a);
-    case Fn::tanh: return at::tanh(a);
-    case Fn::sigmoid: return at::sigmoid(a);
-    case Fn::gelu: return at::gelu(a);
-    case Fn::hardswish: return at::hardswish(a);
-    case Fn::add: case Fn::sub: case Fn::mul: case Fn::div: case Fn::join: case Fn::max: case Fn::min: break;
+    case Fn::neg:
+      return at::neg(a);
+    case Fn::abs:
+      return at::abs(a);
+    case Fn::relu:
+      return at::relu(a);
+    case Fn::exp:
+      return at::exp(a);
+    case Fn::sqrt:
+      return at::sqrt(a);
+    case Fn::rsqrt:
+      return at::rsqrt(a);
+    case Fn::sin:
+      return at::sin(a);
+    case Fn::tanh:
+      return at::tanh(a);
+    case Fn::sigmoid:
+      return at::sigmoid(a);
+    case Fn::gelu:
+      return at::gelu(a);
+    case Fn::hardswish:
+      return at::hardswish(a);
+    case Fn::add:
+    case Fn::sub:
+    case Fn::mul:
+    case Fn::div:
+    case Fn::join:
+    case Fn::max:
+    case Fn::min:
+      break;
   }
   KASIMIR_CHECK(false, "{} takes two arguments", fn_info(fn).name);
 }
 
 at::Tensor apply_fn(Fn fn, const at::Tensor& a, const at::Tensor& b) {
   switch (fn) {
-    case Fn::add: case Fn::join: return at::add(a, b);
-    case Fn::sub: return at::sub(a, b);
-    case Fn::mul: return at::mul(a, b);
-    case Fn::div: return at::div(a, b);
-    case Fn::max: return at::maximum(a, b);
-    case Fn::min: return at::minimum(a, b);
-    case Fn::neg: case Fn::abs: case Fn::relu: case Fn::exp: case Fn::sqrt: case Fn::rsqrt: case Fn::sin: case Fn::tanh:
-    case Fn::sigmoid: case Fn::gelu: case Fn::hardswish: break;
+    case Fn::add:
+    case Fn::join:
+      return at::add(a, b);
+    case Fn::sub:
+      return at::sub(a, b);
+    case Fn::mul:
+      return at::mul(a, b);
+    case Fn::div:
+      return at::div(a, b);
+    case Fn::max:
+      return at::maximum(a, b);
+    case Fn::min:
+      return at::minimum(a, b);
+    case Fn::neg:
+    case Fn::abs:
+    case Fn::relu:
+    case Fn::exp:
+    case Fn::sqrt:
+    case Fn::rsqrt:
+    case Fn::sin:
+    case Fn::tanh:
+    case Fn::sigmoid:
+    case Fn::gelu:
+    case Fn::hardswish:
+      break;
   }
   KASIMIR_CHECK(false, "{} takes one argument", fn_info(fn).name);
 }
@@ -56,8 +91,8 @@ double factor_of(const BoundStage& stage) {
 struct Node {
   std::shared_ptr<const ReadView> view;  ///< a read ..
   int tensor = -1;
-  at::Tensor constant;                   ///< .. or a constant ..
-  Apply apply{};                         ///< .. or an application
+  at::Tensor constant;  ///< .. or a constant ..
+  Apply apply{};        ///< .. or an application
 };
 
 /// An expression over broadcast tensors.
@@ -104,7 +139,8 @@ class Expression {
     if (n.apply.b >= 0) collect(n.apply.b, found);
   }
 
-  at::Tensor value(int node, const std::vector<int>& order, const Tensors& tensors, std::vector<at::Tensor>& known) const {
+  at::Tensor value(int node, const std::vector<int>& order, const Tensors& tensors,
+                   std::vector<at::Tensor>& known) const {
     at::Tensor& result = known[static_cast<std::size_t>(node)];
     if (result.defined()) return result;
     const Node& n = nodes_[static_cast<std::size_t>(node)];
@@ -127,8 +163,18 @@ class Expression {
 at::Tensor reduced(const BoundStage& stage, at::Tensor value, const std::vector<int>& order) {
   if (value.dim() == 0) value = value.reshape(std::vector<std::int64_t>(order.size(), 1));
   std::vector<std::int64_t> dims;
-  for (std::size_t i = 0; i < stage.reduced.size(); ++i)
-    dims.push_back(static_cast<std::int64_t>(order.size() - stage.reduced.size() + i));
+  for (std::size_t i = order.size(); i-- > order.size() - stage.reduced.size();) {
+    const auto dim = static_cast<std::int64_t>(i);
+    if (value.size(dim) == 1) {
+      value = value.squeeze(dim);
+    } else {
+      dims.push_back(dim);
+    }
+  }
+  // Only trailing dimensions went, so those that stay are numbered anew from the left side's end.
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    dims[i] = static_cast<std::int64_t>(order.size() - stage.reduced.size() + i);
+  if (dims.empty()) return value;
   if (stage.reduce == Reduce::sum) return at::sum(value, dims);
   if (stage.reduce == Reduce::max) return at::amax(value, dims);
   return value;
@@ -184,21 +230,24 @@ std::optional<Action> einsum_action(const BoundStage& stage, const std::shared_p
     if (std::ranges::count(seen, iter) > 0) left.push_back(iter);
   equation += "->" + labels(left, order);
   const double factor = factor_of(stage) * product.constant;
-  return Action([stage, expression, iters, equation, left, factor, factors = product.factors](Tensors& tensors) {
-    std::vector<at::Tensor> operands;
-    for (std::size_t i = 0; i < factors.size(); ++i) operands.push_back(expression->value(factors[i], iters[i], tensors));
-    if (factor != 1.0) {
-      auto& smallest = *std::ranges::min_element(operands, {}, [](const at::Tensor& t) { return t.numel(); });
-      smallest = scaled(smallest, factor);
-    }
-    tensors[static_cast<std::size_t>(stage.out)] = to_axes(stage, at::einsum(equation, operands), left);
-  });
+  return Action{
+      "einsum", [stage, expression, iters, equation, left, factor, factors = product.factors](Tensors& tensors) {
+        std::vector<at::Tensor> operands;
+        for (std::size_t i = 0; i < factors.size(); ++i)
+          operands.push_back(expression->value(factors[i], iters[i], tensors));
+        if (factor != 1.0) {
+          auto& smallest = *std::ranges::min_element(operands, {}, [](const at::Tensor& t) { return t.numel(); });
+          smallest = scaled(smallest, factor);
+        }
+        tensors[static_cast<std::size_t>(stage.out)] = to_axes(stage, at::einsum(equation, operands), left);
+      }};
 }
 
 /// `a | b` end to end along one iterator: cuts both reads to what is inside, and concatenates.
 std::optional<Action> concat_action(const BoundGraph& graph, const BoundStage& stage, const std::vector<int>& order) {
   const auto* join = std::get_if<Apply>(&stage.nodes.back());
-  if (stage.reduce != Reduce::none || stage.factor != Rational(1) || join == nullptr || join->fn != Fn::join) return std::nullopt;
+  if (stage.reduce != Reduce::none || stage.factor != Rational(1) || join == nullptr || join->fn != Fn::join)
+    return std::nullopt;
   const auto* a = std::get_if<BoundRead>(&stage.nodes[static_cast<std::size_t>(join->a)]);
   const auto* b = std::get_if<BoundRead>(&stage.nodes[static_cast<std::size_t>(join->b)]);
   if (a == nullptr || b == nullptr || a->at.size() != b->at.size()) return std::nullopt;
@@ -207,9 +256,12 @@ std::optional<Action> concat_action(const BoundGraph& graph, const BoundStage& s
     const BoundCoord& at_b = b->at[axis];
     const std::int64_t first = graph.tensors[static_cast<std::size_t>(a->tensor)].axes[axis].extent;
     const std::int64_t second = graph.tensors[static_cast<std::size_t>(b->tensor)].axes[axis].extent;
-    if (at_a.terms != at_b.terms || at_a.terms.size() != 1 || at_a.terms[0].second != 1 || at_a.wrap || at_b.wrap) continue;
+    if (at_a.terms != at_b.terms || at_a.terms.size() != 1 || at_a.terms[0].second != 1 || at_a.wrap || at_b.wrap)
+      continue;
     const int seam = at_a.terms[0].first;
-    if (at_a.offset != 0 || at_b.offset != -first || stage.iters[static_cast<std::size_t>(seam)].extent != first + second) continue;
+    if (at_a.offset != 0 || at_b.offset != -first ||
+        stage.iters[static_cast<std::size_t>(seam)].extent != first + second)
+      continue;
     BoundStage in_a = stage;
     BoundStage in_b = stage;
     in_a.iters[static_cast<std::size_t>(seam)].extent = first;
@@ -225,12 +277,13 @@ std::optional<Action> concat_action(const BoundGraph& graph, const BoundStage& s
     };
     if (whole(view_a.iters(), seam) != whole(view_b.iters(), seam)) continue;
     const auto dim = std::ranges::find(order, seam) - order.begin();
-    return Action([stage, order, view_a, view_b, dim, from = a->tensor, to = b->tensor](Tensors& tensors) {
-      const at::Tensor left = aligned(view_a.apply(tensors[static_cast<std::size_t>(from)]), view_a.iters(), order);
-      const at::Tensor right = aligned(view_b.apply(tensors[static_cast<std::size_t>(to)]), view_b.iters(), order);
-      std::vector<at::Tensor> parts{left, right};
-      tensors[static_cast<std::size_t>(stage.out)] = to_axes(stage, at::cat(parts, dim), order);
-    });
+    return Action{
+        "concatenation", [stage, order, view_a, view_b, dim, from = a->tensor, to = b->tensor](Tensors& tensors) {
+          const at::Tensor left = aligned(view_a.apply(tensors[static_cast<std::size_t>(from)]), view_a.iters(), order);
+          const at::Tensor right = aligned(view_b.apply(tensors[static_cast<std::size_t>(to)]), view_b.iters(), order);
+          std::vector<at::Tensor> parts{left, right};
+          tensors[static_cast<std::size_t>(stage.out)] = to_axes(stage, at::cat(parts, dim), order);
+        }};
   }
   return std::nullopt;
 }
@@ -246,11 +299,11 @@ Action plain_action(const BoundGraph& graph, const BoundStage& stage, const Peep
   const auto expression = std::make_shared<const Expression>(graph, stage);
   if (peepholes.contraction)
     if (auto action = einsum_action(stage, expression, order)) return *std::move(action);
-  return [stage, expression, order, left](Tensors& tensors) {
-    const at::Tensor value = expression->value(static_cast<int>(stage.nodes.size()) - 1, order, tensors);
-    const at::Tensor kept = scaled(reduced(stage, value, order), factor_of(stage));
-    tensors[static_cast<std::size_t>(stage.out)] = to_axes(stage, kept, left);
-  };
+  return {"plain", [stage, expression, order, left](Tensors& tensors) {
+            const at::Tensor value = expression->value(static_cast<int>(stage.nodes.size()) - 1, order, tensors);
+            const at::Tensor kept = scaled(reduced(stage, value, order), factor_of(stage));
+            tensors[static_cast<std::size_t>(stage.out)] = to_axes(stage, kept, left);
+          }};
 }
 
 }  // namespace kasimir

@@ -14,9 +14,12 @@ void require(bool holds, std::string_view field, double value, std::string_view 
 
 std::string_view precision_name(Precision precision) {
   switch (precision) {
-    case Precision::automatic: return "automatic";
-    case Precision::single: return "single";
-    case Precision::mixed: return "mixed";
+    case Precision::automatic:
+      return "automatic";
+    case Precision::single:
+      return "single";
+    case Precision::mixed:
+      return "mixed";
   }
   KASIMIR_CHECK(false, "precision {}", static_cast<int>(precision));
 }
@@ -25,7 +28,7 @@ std::string_view precision_name(Precision precision) {
 
 void Recipe::check() const {
   require(epochs >= 1, "epochs", epochs, "at least 1");
-  require(batch >= 1, "batch", batch, "at least 1");
+  require(batch >= 2, "batch", batch, "at least 2");
   require(learning_rate > 0 && std::isfinite(learning_rate), "learning_rate", learning_rate, "above 0");
   require(warmup >= 0 && warmup < 1, "warmup", warmup, "0 or more and below 1");
   require(momentum >= 0 && momentum < 1, "momentum", momentum, "0 or more and below 1");
@@ -40,10 +43,11 @@ void Recipe::check() const {
 
 std::string Recipe::str() const {
   return fmt::format(
-      "{} epochs, batch {}, rate {:g} with warmup {:g} and cosine, momentum {:g}{}, weight decay {:g}, label smoothing {:g}, "
+      "{} epochs, batch {}, rate {:g} with warmup {:g} and cosine, momentum {:g}{}, weight decay {:g}, label smoothing "
+      "{:g}, "
       "crop {}, flip {}, seed {}, {} threads, {}, precision {}",
-      epochs, batch, learning_rate, warmup, momentum, nesterov ? " nesterov" : "", weight_decay, label_smoothing, crop_padding,
-      flip ? "yes" : "no", seed, threads, device_name(device), precision_name(precision));
+      epochs, batch, learning_rate, warmup, momentum, nesterov ? " nesterov" : "", weight_decay, label_smoothing,
+      crop_padding, flip ? "yes" : "no", seed, threads, device_name(device), precision_name(precision));
 }
 
 }  // namespace kasimir

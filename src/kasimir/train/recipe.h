@@ -20,22 +20,22 @@ enum class Precision : std::uint8_t {
 /// `warmup` of all steps and then falls to 0 along half a cosine (Loshchilov and Hutter, arXiv 1608.03983).
 struct Recipe {
   int epochs = 2;
-  int batch = 128;
+  int batch = 128;  ///< at least 2: a batch norm of one image may have no variance at all
   double learning_rate = 0.1;  ///< at its highest
   double warmup = 0.2;         ///< share of all steps, 0 .. 1
   double momentum = 0.9;
   bool nesterov = true;
-  double weight_decay = 5e-4;   ///< not on scales, offsets, biases and batch norms
-  double label_smoothing = 0.0;  ///< 0 .. 1
-  int crop_padding = 4;          ///< images are moved by up to so many pixels; 0: never
-  bool flip = true;              ///< mirrors half of the images; switch off for digits and letters
-  std::uint64_t seed = 1;        ///< start values, order, augmentation
-  double time_limit_s = 0;       ///< of the training, evaluation included; 0: none
+  double weight_decay = 5e-4;     ///< not on scales, offsets, biases and batch norms
+  double label_smoothing = 0.0;   ///< 0 .. 1
+  int crop_padding = 4;           ///< images are moved by up to so many pixels; 0: never
+  bool flip = true;               ///< mirrors half of the images; switch off for digits and letters
+  std::uint64_t seed = 1;         ///< start values, order, augmentation
+  double time_limit_s = 0;        ///< of the training, evaluation included; 0: none
   std::int64_t memory_limit = 0;  ///< bytes that tensors in main memory may take; 0: none
   int threads = 1;
   Device device = Device::cpu;
   Precision precision = Precision::automatic;
-  bool evaluate_test = false;    ///< read the test split at the end
+  bool evaluate_test = false;  ///< read the test split at the end
   Peepholes peepholes = {};
 
   /// @throws Error (input) that names the field out of range.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/train/screen.h"
 
-#include "kasimir/train/batches.h"
+#include "kasimir/train/batch_tensors.h"
 #include "kasimir/train/failure.h"
 #include "kasimir/train/network_module.h"
 
@@ -17,13 +17,14 @@ using Clock = std::chrono::steady_clock;
 /// One network on one batch.
 class Trial {
  public:
-  Trial(const NetworkPlan& plan, const ImageSet& images, const ScreenOptions& options, const std::map<int, at::Tensor>& taps)
+  Trial(const NetworkPlan& plan, const ImageSet& images, const ScreenOptions& options,
+        const std::map<int, at::Tensor>& taps)
       : model_(plan, ModelOptions{options.seed, options.device, {}}), taps_(taps) {
     std::vector<std::int32_t> all(static_cast<std::size_t>(images.size()));
     std::iota(all.begin(), all.end(), 0);
     const Batcher batcher(images, channel_statistics(images, all));
-    images_ = batcher.images(all).to(model_.impl().device());
-    labels_ = batcher.labels(all).to(model_.impl().device());
+    images_ = image_tensor(batcher, all).to(model_.impl().device());
+    labels_ = label_tensor(batcher, all).to(model_.impl().device());
   }
 
   /// A forward and a backward pass; their seconds.
@@ -56,7 +57,8 @@ std::optional<Rejection> check_gradients(Trial& trial) {
     const at::Tensor gradient = part->tensor.grad();
     if (!gradient.defined() || gradient.abs().max().item<double>() == 0.0)
       return Rejection{"screen: every weight has a gradient", fmt::format("{} has none", part->name)};
-    if (!gradient.isfinite().all().item<bool>()) return Rejection{"screen: the gradients are finite", fmt::format("{} has others", part->name)};
+    if (!gradient.isfinite().all().item<bool>())
+      return Rejection{"screen: the gradients are finite", fmt::format("{} has others", part->name)};
   }
   return std::nullopt;
 }
@@ -65,7 +67,8 @@ std::optional<Rejection> check_signal(const SiteSignal& signal, const ScreenOpti
   const double ratio = signal.variance / signal.original_variance;
   if (ratio >= options.variance_low && ratio <= options.variance_high) return std::nullopt;
   return Rejection{"screen: the signal's variance is kept",
-                   fmt::format("{} has {:.2g} times the original's, allowed is {:g} to {:g}", signal.layer, ratio, options.variance_low, options.variance_high)};
+                   fmt::format("{} has {:.2g} times the original's, allowed is {:g} to {:g}", signal.layer, ratio,
+                               options.variance_low, options.variance_high)};
 }
 
 void look(const NetworkPlan& plan, const ImageSet& images, const ScreenOptions& options, ScreenResult& result) {
@@ -89,10 +92,13 @@ void look(const NetworkPlan& plan, const ImageSet& images, const ScreenOptions& 
   if (!result.rejected) result.rejected = check_gradients(candidate);
   if (result.rejected) return;
   // The first step of a kernel pays for its preparation; far too slow is far too slow all the same.
-  if (first < 2 * options.slowest * result.original_seconds_per_image) result.seconds_per_image = candidate.step() / candidate.images();
+  if (first < 2 * options.slowest * result.original_seconds_per_image)
+    result.seconds_per_image = candidate.step() / candidate.images();
   const double times = result.seconds_per_image / result.original_seconds_per_image;
   if (times > options.slowest)
-    result.rejected = Rejection{"screen: a training step is not too slow", fmt::format("it takes {:.1f} times the original's, allowed is {:g}", times, options.slowest)};
+    result.rejected =
+        Rejection{"screen: a training step is not too slow",
+                  fmt::format("it takes {:.1f} times the original's, allowed is {:g}", times, options.slowest)};
 }
 
 }  // namespace

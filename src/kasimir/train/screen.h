@@ -14,9 +14,9 @@ namespace kasimir {
 
 struct ScreenOptions {
   std::uint64_t seed = 1;
-  double variance_low = 1e-3;   ///< of a kernel's output, relative to the original convolution's there
+  double variance_low = 1e-3;  ///< of a kernel's output, relative to the original convolution's there
   double variance_high = 1e3;
-  double slowest = 10;          ///< training step, relative to the original network's
+  double slowest = 10;            ///< training step, relative to the original network's
   std::int64_t memory_limit = 0;  ///< bytes of tensors in one step; 0: none
   Device device = Device::cpu;
 };
@@ -33,9 +33,9 @@ struct ScreenResult {
   /// "screen: the signal's variance is kept", "screen: a training step is not too slow", "screen: memory".
   std::optional<Rejection> rejected;
   std::vector<SiteSignal> signals;
-  double seconds_per_image = 0;           ///< of a training step, second run
+  double seconds_per_image = 0;  ///< of a training step, second run
   double original_seconds_per_image = 0;
-  std::int64_t step_bytes = 0;            ///< peak of tensors in main memory
+  std::int64_t step_bytes = 0;  ///< peak of tensors in main memory
 
   [[nodiscard]] bool ok() const { return !rejected; }
 };

@@ -49,7 +49,8 @@ void Sgd::step(Group& group, double rate) {
 double rate_at(std::int64_t step, std::int64_t steps, double highest, double warmup) {
   const auto rising = static_cast<std::int64_t>(std::lround(warmup * static_cast<double>(steps)));
   if (step < rising) return highest * static_cast<double>(step + 1) / static_cast<double>(rising + 1);
-  const double done = static_cast<double>(step - rising) / static_cast<double>(std::max<std::int64_t>(1, steps - rising));
+  const double done =
+      static_cast<double>(step - rising) / static_cast<double>(std::max<std::int64_t>(1, steps - rising));
   return 0.5 * highest * (1.0 + std::cos(std::numbers::pi * done));
 }
 

@@ -40,7 +40,8 @@ std::optional<Steps> find_steps(const BoundGraph& graph, std::size_t last) {
   const Pattern power(at(graph, *e));
   const Apply* exponential = power.apply(power.root(), Fn::exp);
   const Apply* difference = exponential == nullptr ? nullptr : power.apply(exponential->a, Fn::sub);
-  if (difference == nullptr || power.read(difference->a) == nullptr || power.read(difference->b) == nullptr) return std::nullopt;
+  if (difference == nullptr || power.read(difference->a) == nullptr || power.read(difference->b) == nullptr)
+    return std::nullopt;
   const auto m = defining_stage(graph, power.read(difference->b)->tensor);
   if (!m || !at(graph, *m).stabiliser || at(graph, *m).nodes.size() != 1) return std::nullopt;
   return Steps{*m, *e, *z, last};
@@ -74,8 +75,10 @@ bool divides_by_total(const BoundGraph& graph, const Steps& steps, const std::ve
   const Pattern quotient(y);
   const Apply* division = quotient.apply(quotient.root(), Fn::div);
   const auto e_left = plain_left(e);
-  if (!e_left || z.nodes.size() != 1 || summed == nullptr || z.reduce != Reduce::sum || z.factor != Rational(1)) return false;
-  if (summed->tensor != e.out || y.reduce != Reduce::none || y.factor != Rational(1) || e.factor != Rational(1)) return false;
+  if (!e_left || z.nodes.size() != 1 || summed == nullptr || z.reduce != Reduce::sum || z.factor != Rational(1))
+    return false;
+  if (summed->tensor != e.out || y.reduce != Reduce::none || y.factor != Rational(1) || e.factor != Rational(1))
+    return false;
   const auto in_z = plain_iters(graph, z, *summed);
   const auto upper = plain_iters(graph, y, *quotient.read(division->a));
   const auto lower = plain_iters(graph, y, *quotient.read(division->b));
@@ -136,7 +139,8 @@ std::optional<Fusion> softmax_fusion(const BoundGraph& graph, std::size_t last) 
     plan.over_extents.push_back(e.iters[static_cast<std::size_t>(iter)].extent);
   }
   plan.over = static_cast<std::int64_t>(over->size());
-  return Fusion{{steps->largest, steps->power, steps->total, last}, [plan](Tensors& tensors) { run(plan, tensors); }};
+  Action action{"softmax", [plan](Tensors& tensors) { run(plan, tensors); }};  // names a primitive: torch's operation
+  return Fusion{{steps->largest, steps->power, steps->total, last}, std::move(action)};
 }
 
 }  // namespace kasimir

@@ -50,7 +50,8 @@ bool rename(const BoundStage& from, int a, const BoundStage& to, int b, Renaming
   return true;
 }
 
-bool same_read(const BoundStage& from, const BoundRead& a, const BoundStage& to, const BoundRead& b, Renaming& renaming) {
+bool same_read(const BoundStage& from, const BoundRead& a, const BoundStage& to, const BoundRead& b,
+               Renaming& renaming) {
   if (a.tensor != b.tensor) return false;
   for (std::size_t i = 0; i < a.at.size(); ++i) {
     const BoundCoord& x = a.at[i];

@@ -35,7 +35,8 @@ std::optional<std::vector<int>> plain_left(const BoundStage& stage);
 using Renaming = std::map<int, int>;
 
 /// Extends `renaming` (of iterators of `from` to those of `to`) so that both reads are the same elements.
-bool same_read(const BoundStage& from, const BoundRead& a, const BoundStage& to, const BoundRead& b, Renaming& renaming);
+bool same_read(const BoundStage& from, const BoundRead& a, const BoundStage& to, const BoundRead& b,
+               Renaming& renaming);
 /// Extends `renaming` by one pair; false if either is taken or the extents differ.
 bool rename(const BoundStage& from, int a, const BoundStage& to, int b, Renaming& renaming);
 

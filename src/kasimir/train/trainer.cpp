@@ -2,7 +2,7 @@
 #include "kasimir/train/trainer.h"
 
 #include "kasimir/base/rng.h"
-#include "kasimir/train/batches.h"
+#include "kasimir/train/batch_tensors.h"
 #include "kasimir/train/failure.h"
 #include "kasimir/train/network_module.h"
 #include "kasimir/train/sgd.h"
@@ -39,7 +39,8 @@ class Autocast {
 };
 
 bool mixed(const Recipe& recipe) {
-  return recipe.precision == Precision::mixed || (recipe.precision == Precision::automatic && recipe.device == Device::cuda);
+  return recipe.precision == Precision::mixed ||
+         (recipe.precision == Precision::automatic && recipe.device == Device::cuda);
 }
 
 void check_fit(const NetworkPlan& plan, const Dataset& dataset, const Split& split) {
@@ -47,11 +48,14 @@ void check_fit(const NetworkPlan& plan, const Dataset& dataset, const Split& spl
   const ImageSet& images = dataset.train;
   const Shape3 found{images.channels, images.height, images.width};
   if (found != wanted)
-    throw input_error("network {} takes images of {}, data set {} has {}", plan.network->name(), wanted.str(), dataset.name, found.str());
+    throw input_error("network {} takes images of {}, data set {} has {}", plan.network->name(), wanted.str(),
+                      dataset.name, found.str());
   if (static_cast<std::int64_t>(dataset.classes.size()) > plan.network->classes())
-    throw input_error("network {} tells {} classes apart, data set {} has {}", plan.network->name(), plan.network->classes(), dataset.name, dataset.classes.size());
-  if (split.train.empty() || split.validation.empty())
-    throw input_error("data set {}: {} images to train on and {} to validate on, needed is one of each at least", dataset.name, split.train.size(), split.validation.size());
+    throw input_error("network {} tells {} classes apart, data set {} has {}", plan.network->name(),
+                      plan.network->classes(), dataset.name, dataset.classes.size());
+  if (split.train.size() < 2 || split.validation.empty())
+    throw input_error("data set {}: {} images to train on and {} to validate on, needed are at least 2 and 1", dataset.name,
+                      split.train.size(), split.validation.size());
 }
 
 /// Fisher and Yates; another order for each epoch.
@@ -69,7 +73,8 @@ std::vector<std::int32_t> all_of(const ImageSet& images) {
 
 class Training {
  public:
-  Training(const NetworkPlan& plan, const Dataset& dataset, const Split& split, const Recipe& recipe, const TrainObserver& observer)
+  Training(const NetworkPlan& plan, const Dataset& dataset, const Split& split, const Recipe& recipe,
+           const TrainObserver& observer)
       : dataset_(dataset), split_(split), recipe_(recipe), observer_(observer) {
     set_threads(recipe.threads);
     result_.machine = describe_machine(recipe.device).str();
@@ -83,7 +88,8 @@ class Training {
     const auto failed = out_of_memory_in([&] { epochs(); });
     if (failed) result_.failed = failed;
     result_.seconds = seconds_since(start_);
-    if (training_seconds_ > 0) result_.images_per_second = static_cast<double>(result_.steps) * static_cast<double>(batch_) / training_seconds_;
+    if (training_seconds_ > 0)
+      result_.images_per_second = static_cast<double>(result_.steps) * static_cast<double>(batch_) / training_seconds_;
     out = std::move(result_);
   }
 
@@ -111,15 +117,18 @@ class Training {
   /// False if the training is over before its end.
   bool train_epoch(Model::Impl& model, const Batcher& batcher, Sgd& sgd, EpochRow& row) {
     const auto order = shuffled(split_.train, recipe_.seed, row.epoch);
-    const Augmentation augmentation{recipe_.crop_padding, recipe_.flip, mix_bits(recipe_.seed) + static_cast<std::uint64_t>(row.epoch)};
+    const Augmentation augmentation{recipe_.crop_padding, recipe_.flip,
+                                    mix_bits(recipe_.seed) + static_cast<std::uint64_t>(row.epoch)};
     for (std::int64_t step = 0; step < steps_per_epoch_; ++step) {
       const auto began = Clock::now();
-      row.learning_rate = rate_at(result_.steps, steps_per_epoch_ * recipe_.epochs, recipe_.learning_rate, recipe_.warmup);
+      row.learning_rate =
+          rate_at(result_.steps, steps_per_epoch_ * recipe_.epochs, recipe_.learning_rate, recipe_.warmup);
       const auto part = std::span(order).subspan(static_cast<std::size_t>(step) * batch_, batch_);
-      const at::Tensor images = batcher.images(part, augmentation).to(model.device());
-      const double loss = train_step(model, images, batcher.labels(part).to(model.device()), row);
+      const at::Tensor images = image_tensor(batcher, part, augmentation).to(model.device());
+      const double loss = train_step(model, images, label_tensor(batcher, part).to(model.device()), row);
       if (!std::isfinite(loss)) {
-        result_.failed = Rejection{"diverged", fmt::format("loss is {} in epoch {} step {}", loss, row.epoch, step + 1)};
+        result_.failed =
+            Rejection{"diverged", fmt::format("loss is {} in epoch {} step {}", loss, row.epoch, step + 1)};
         return false;
       }
       sgd.step(row.learning_rate);
@@ -137,7 +146,8 @@ class Training {
       const Autocast precision(mixed(recipe_), model.device().type());
       scores = model.forward(images, true).to(at::kFloat);
     }
-    const at::Tensor loss = at::cross_entropy_loss(scores, labels, {}, at::Reduction::Mean, -100, recipe_.label_smoothing);
+    const at::Tensor loss =
+        at::cross_entropy_loss(scores, labels, {}, at::Reduction::Mean, -100, recipe_.label_smoothing);
     loss.backward();
     const double right = at::argmax(scores.detach(), 1).eq(labels).sum().item<double>();
     row.train_accuracy += right / static_cast<double>(batch_) / static_cast<double>(steps_per_epoch_);
@@ -151,8 +161,9 @@ class Training {
     }
     const bool last = epoch == recipe_.epochs && step == steps_per_epoch_;
     if (last || recipe_.time_limit_s <= 0 || seconds_since(start_) <= recipe_.time_limit_s) return false;
-    result_.failed = Rejection{"time limit", fmt::format("{:g} s were over in epoch {} of {}, step {} of {}", recipe_.time_limit_s, epoch,
-                                                         recipe_.epochs, step, steps_per_epoch_)};
+    result_.failed =
+        Rejection{"time limit", fmt::format("{:g} s were over in epoch {} of {}, step {} of {}", recipe_.time_limit_s,
+                                            epoch, recipe_.epochs, step, steps_per_epoch_)};
     return true;
   }
 
@@ -169,7 +180,8 @@ class Training {
 
 }  // namespace
 
-TrainResult train(const NetworkPlan& plan, const Dataset& dataset, const Split& split, const Recipe& recipe, const TrainObserver& observer) {
+TrainResult train(const NetworkPlan& plan, const Dataset& dataset, const Split& split, const Recipe& recipe,
+                  const TrainObserver& observer) {
   recipe.check();
   check_fit(plan, dataset, split);
   TrainResult result;

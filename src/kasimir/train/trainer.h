@@ -32,7 +32,7 @@ struct TrainObserver {
 
 /// What came of a training. Expected failures are results: they are in `failed` and never thrown.
 struct TrainResult {
-  bool stopped = false;             ///< the observer ended it
+  bool stopped = false;  ///< the observer ended it
   /// Rules: "diverged" (loss is nan in epoch 1 step 17), "time limit", "out of memory".
   std::optional<Rejection> failed;
   std::vector<EpochRow> curve;      ///< finished epochs
@@ -40,9 +40,9 @@ struct TrainResult {
   std::optional<Score> test;        ///< only if the recipe asks for it
   std::int64_t steps = 0;
   double seconds = 0;
-  double images_per_second = 0;     ///< of training steps alone
-  std::string machine;              ///< Machine::str()
-  std::shared_ptr<Model> model;     ///< as it was at the end
+  double images_per_second = 0;  ///< of training steps alone
+  std::string machine;           ///< Machine::str()
+  std::shared_ptr<Model> model;  ///< as it was at the end
 
   [[nodiscard]] bool ok() const { return !failed && !stopped; }
 };

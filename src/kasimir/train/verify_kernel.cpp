@@ -11,12 +11,10 @@
 namespace kasimir {
 namespace {
 
-// Rounding of float32 where large values cancel: allowed beside the bound, relative to the largest value anywhere.
-constexpr double rounding = 1e-6;
-
 double work_of(const BoundGraph& graph) {
   double work = 0.0;
-  for (const BoundStage& stage : graph.stages) work += static_cast<double>(domain(stage)) * static_cast<double>(stage.nodes.size());
+  for (const BoundStage& stage : graph.stages)
+    work += static_cast<double>(domain(stage)) * static_cast<double>(stage.nodes.size());
   return work;
 }
 
@@ -83,7 +81,7 @@ VerifyResult verify_kernel(const Kernel& kernel, const Site& site, const VerifyO
   }
   const double scale = largest(expected);
   result.error = scale > 0.0 ? difference / scale : difference;
-  result.ok = std::isfinite(difference) && difference <= options.bound * scale + rounding * everywhere;
+  result.ok = std::isfinite(difference) && difference <= options.bound * scale + options.rounding * everywhere;
   return result;
 }
 

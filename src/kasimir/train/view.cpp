@@ -16,6 +16,12 @@ std::int64_t span(const BoundStage& stage, const BoundCoord& coord, std::size_t 
   return sum;
 }
 
+/// The iterator that alone walks an axis of extent 1, as the batch does at batch size 1; -1 for any other axis.
+int lone_iter(const BoundStage& stage, const BoundCoord& coord, std::int64_t extent) {
+  const bool alone = extent == 1 && coord.terms.size() == 1 && coord.offset == 0 && !coord.wrap;
+  return alone && extent_of(stage, coord.terms[0].first) == 1 ? coord.terms[0].first : -1;
+}
+
 }  // namespace
 
 BoundCoord simplified(const BoundStage& stage, const BoundCoord& coord) {
@@ -64,7 +70,11 @@ ReadView::ReadView(const BoundGraph& graph, const BoundStage& stage, const Bound
   }
   fit(stage, coords, extents);
   std::vector<std::vector<int>> made(coords.size());
-  for (std::size_t a = coords.size(); a-- > 0;) made[a] = cut(stage, coords[a], static_cast<std::int64_t>(a));
+  for (std::size_t a = coords.size(); a-- > 0;) {
+    // A dimension that is dropped and made anew loses its stride, and with it the memory format of the whole tensor.
+    const int lone = lone_iter(stage, read.at[a], extents[a]);
+    made[a] = lone >= 0 ? std::vector<int>{lone} : cut(stage, coords[a], static_cast<std::int64_t>(a));
+  }
   for (std::size_t a = 0; a < coords.size(); ++a) {
     for (int iter : made[a]) {
       if (std::ranges::count(backwards[a], iter) > 0) moves_.push_back(Flip{static_cast<std::int64_t>(iters_.size())});
@@ -178,7 +188,8 @@ at::Tensor aligned(const at::Tensor& tensor, const std::vector<int>& iters, cons
       permutation.push_back(found - iters.begin());
     }
   }
-  KASIMIR_CHECK(permutation.size() == iters.size(), "{} of {} dimensions have a place", permutation.size(), iters.size());
+  KASIMIR_CHECK(permutation.size() == iters.size(), "{} of {} dimensions have a place", permutation.size(),
+                iters.size());
   at::Tensor result = std::ranges::is_sorted(permutation) ? tensor : tensor.permute(permutation);
   for (std::size_t i : absent) result = result.unsqueeze(static_cast<std::int64_t>(i));
   return result;

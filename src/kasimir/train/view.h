@@ -16,7 +16,7 @@ BoundCoord simplified(const BoundStage& stage, const BoundCoord& coord);
 /// True if the terms, largest coefficient first, are the digits of a mixed radix with unit `unit`.
 bool is_mixed_radix(const BoundStage& stage, const BoundCoord& coord, std::int64_t unit);
 
-/// A read as a view of its tensor with one dimension per iterator. Iterators of extent 1 have none. Every affine
+/// A read as a view of its tensor with one dimension per iterator. Iterators of extent 1 may have none. Every affine
 /// coordinate works: what leaves the axis is padded or cropped once, then the axis is cut into overlapping windows.
 class ReadView {
  public:
@@ -27,15 +27,34 @@ class ReadView {
   [[nodiscard]] at::Tensor apply(const at::Tensor& tensor) const;
 
  private:
-  struct Roll { std::int64_t dim, by; };
-  struct Flip { std::int64_t dim; };
-  struct Narrow { std::int64_t dim, start, length; };
-  struct Pad { std::vector<std::int64_t> amounts; };
-  struct Every { std::int64_t dim, step; };
-  struct Unflatten { std::int64_t dim; std::vector<std::int64_t> extents; };
-  struct Windows { std::int64_t dim, size, step; };
-  struct Squeeze { std::int64_t dim; };
-  struct Diagonal { std::int64_t first, second; };
+  struct Roll {
+    std::int64_t dim, by;
+  };
+  struct Flip {
+    std::int64_t dim;
+  };
+  struct Narrow {
+    std::int64_t dim, start, length;
+  };
+  struct Pad {
+    std::vector<std::int64_t> amounts;
+  };
+  struct Every {
+    std::int64_t dim, step;
+  };
+  struct Unflatten {
+    std::int64_t dim;
+    std::vector<std::int64_t> extents;
+  };
+  struct Windows {
+    std::int64_t dim, size, step;
+  };
+  struct Squeeze {
+    std::int64_t dim;
+  };
+  struct Diagonal {
+    std::int64_t first, second;
+  };
   using Move = std::variant<Roll, Flip, Narrow, Pad, Every, Unflatten, Windows, Squeeze, Diagonal>;
 
   BoundCoord unwrapped(const BoundCoord& coord, std::int64_t dim);

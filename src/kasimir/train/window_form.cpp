@@ -130,7 +130,8 @@ class Analysis {
       if (in_weight(iter) && !has(used_, iter)) form_.outs.push_back(iter);
       if (!in_weight(iter) && !has(used_, iter)) return false;
     }
-    return std::ranges::all_of(stage_.reduced, [&](int r) { return extent(r) == 1 || (has(used_, r) && in_weight(r)); });
+    return std::ranges::all_of(stage_.reduced,
+                               [&](int r) { return extent(r) == 1 || (has(used_, r) && in_weight(r)); });
   }
 
   using BoundAxis = BasicAxis<Bound>;

@@ -5,6 +5,7 @@
 #include "kasimir/kernel/verify.h"
 #include "kasimir/nest/inline_copies.h"
 #include "law/catalog/random_application.h"
+#include "support/counts.h"
 
 #include <gtest/gtest.h>
 
@@ -95,29 +96,10 @@ TEST_P(Laws, HasWeightsExactlyIfItSaysSo) {
   });
 }
 
-/// The same counts from the bound stages, one by one.
-struct Counts {
-  double macs = 0.0;
-  double params = 0.0;
-  double elements = 0.0;
-};
-Counts count(const BoundGraph& graph) {
-  Counts counts;
-  for (const BoundTensor& tensor : graph.tensors)
-    if (tensor.role == Role::weight) counts.params += static_cast<double>(elements(tensor));
-  for (const BoundStage& stage : graph.stages) {
-    counts.elements += static_cast<double>(elements(graph.tensors[static_cast<std::size_t>(stage.out)]));
-    const bool is_product = stage.nodes.size() == 3 && std::holds_alternative<Apply>(stage.nodes[2]) &&
-                            std::get<Apply>(stage.nodes[2]).fn == Fn::mul;
-    if (stage.reduce == Reduce::sum && is_product) counts.macs += static_cast<double>(domain(stage));
-  }
-  return counts;
-}
-
 TEST_P(Laws, CostsAreWhatTheBoundStagesCount) {
   for_many_bound([](const RandomApplication& use, const BoundGraph& graph, const Binding& binding) {
     const Cost expected = cost(use.application.meaning(use.site_set()));
-    const Counts found = count(graph);
+    const testing::Counts found = testing::count(graph);
     // A statistic keeps nothing per image, so its elements do not grow with the batch.
     const bool has_statistics = std::ranges::any_of(graph.stages, [](const auto& s) { return s.stat.has_value(); });
     const double images = static_cast<double>(binding[Symbol::N]);

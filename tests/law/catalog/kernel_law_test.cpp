@@ -120,7 +120,8 @@ TEST_P(KernelLaws, SamplesAreIndependentAtInference) {
     Rng rng(seed, 1);
     TensorValues<double> values = random_values(graph, rng);
     for (std::size_t t = 0; t < graph.tensors.size(); ++t)
-      if (graph.tensors[t].role == Role::stat) values[t].assign(static_cast<std::size_t>(elements(graph.tensors[t])), 0.5);
+      if (graph.tensors[t].role == Role::stat)
+        values[t].assign(static_cast<std::size_t>(elements(graph.tensors[t])), 0.5);
     TensorValues<double> changed = values;
     auto& input = changed[static_cast<std::size_t>(graph.input)];
     for (std::size_t i = input.size() / 2; i < input.size(); ++i) input[i] += 1.0;

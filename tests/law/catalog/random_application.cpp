@@ -8,8 +8,13 @@ namespace kasimir::testing {
 namespace {
 
 /// Maps of one position, H != W, windows larger than the map, Ci != Co, strides 1 to 3.
-constexpr std::array<Site, 7> site_pool{{{4, 4, 3, 4, 1}, {4, 8, 1, 1, 1}, {8, 4, 2, 3, 2}, {12, 4, 3, 1, 2},
-                              {4, 12, 1, 2, 3}, {2, 6, 2, 2, 1}, {2, 2, 1, 3, 2}}};
+constexpr std::array<Site, 7> site_pool{{{4, 4, 3, 4, 1},
+                                         {4, 8, 1, 1, 1},
+                                         {8, 4, 2, 3, 2},
+                                         {12, 4, 3, 1, 2},
+                                         {4, 12, 1, 2, 3},
+                                         {2, 6, 2, 2, 1},
+                                         {2, 2, 1, 3, 2}}};
 
 Size draw_extent(AxisKind kind, Rng& rng) {
   const Size s(Symbol::s);
@@ -18,13 +23,19 @@ Size draw_extent(AxisKind kind, Rng& rng) {
     case AxisKind::channel:
       return pick({Size(Symbol::Ci), Size(Symbol::Ci), Size(Symbol::Co), Size(Symbol::Co) / Size(Symbol::r),
                    Size(Symbol::x0), Size(1)});
-    case AxisKind::group: return pick({Size(Symbol::g), Size(Symbol::g), Size(Symbol::r), Size(3)});
+    case AxisKind::group:
+      return pick({Size(Symbol::g), Size(Symbol::g), Size(Symbol::r), Size(3)});
     case AxisKind::window_h:
-    case AxisKind::window_w: return pick({Size(3), Size(3), Size(5)});
-    case AxisKind::height: return pick({Size(Symbol::H), s * Size(Symbol::H)});
-    case AxisKind::width: return pick({Size(Symbol::W), s * Size(Symbol::W)});
-    case AxisKind::token: return pick({Size(Symbol::H) * Size(Symbol::W), Size(Symbol::Ci), Size(Symbol::Co)});
-    case AxisKind::batch: break;
+    case AxisKind::window_w:
+      return pick({Size(3), Size(3), Size(5)});
+    case AxisKind::height:
+      return pick({Size(Symbol::H), s * Size(Symbol::H)});
+    case AxisKind::width:
+      return pick({Size(Symbol::W), s * Size(Symbol::W)});
+    case AxisKind::token:
+      return pick({Size(Symbol::H) * Size(Symbol::W), Size(Symbol::Ci), Size(Symbol::Co)});
+    case AxisKind::batch:
+      break;
   }
   return Size(1);
 }
@@ -34,10 +45,9 @@ void shuffle(Shape& shape, Rng& rng) {
 }
 
 Shape draw_shape(Rng& rng) {
-  const std::pair<AxisKind, double> chances[] = {{AxisKind::group, 0.35},  {AxisKind::channel, 0.85},
-                                                 {AxisKind::height, 0.75}, {AxisKind::width, 0.75},
-                                                 {AxisKind::window_h, 0.15}, {AxisKind::window_w, 0.15},
-                                                 {AxisKind::token, 0.12}};
+  const std::pair<AxisKind, double> chances[] = {
+      {AxisKind::group, 0.35},    {AxisKind::channel, 0.85},  {AxisKind::height, 0.75}, {AxisKind::width, 0.75},
+      {AxisKind::window_h, 0.15}, {AxisKind::window_w, 0.15}, {AxisKind::token, 0.12}};
   Shape shape;
   while (shape.empty())
     for (const auto& [kind, chance] : chances)
@@ -46,7 +56,8 @@ Shape draw_shape(Rng& rng) {
   return shape;
 }
 
-/// Related to the first operand, so that the two often fit together: some axes less, the channels changed, another order.
+/// Related to the first operand, so that the two often fit together: some axes less, the channels changed, another
+/// order.
 Shape draw_second(const Shape& first, Rng& rng) {
   Shape shape;
   for (const Axis& axis : first)

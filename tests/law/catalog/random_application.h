@@ -21,6 +21,7 @@ Outcome<RandomApplication> draw_application(const Primitive& primitive, std::uin
 
 /// The stages at one site, free symbols at the least values that make every size whole; nothing if there are none up to
 /// 48.
-std::optional<BoundGraph> bind_somehow(const Graph& graph, const Site& site, std::int64_t batch, Binding* used = nullptr);
+std::optional<BoundGraph> bind_somehow(const Graph& graph, const Site& site, std::int64_t batch,
+                                       Binding* used = nullptr);
 
 }  // namespace kasimir::testing

@@ -74,7 +74,8 @@ TEST(Coords, RefuseArithmeticOnAWrap) {
   Draft draft = build.draft();
   const Coord h = draft.left(AxisKind::height, Size(4));
   EXPECT_THAT(testing::thrown_by([&] { return wrapped(h, Size(4)) + h; }), ::testing::HasSubstr("70: internal error"));
-  EXPECT_THAT(testing::thrown_by([&] { return Size(2) * wrapped(h, Size(4)); }), ::testing::HasSubstr("70: internal error"));
+  EXPECT_THAT(testing::thrown_by([&] { return Size(2) * wrapped(h, Size(4)); }),
+              ::testing::HasSubstr("70: internal error"));
 }
 
 }  // namespace

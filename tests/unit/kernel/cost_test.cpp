@@ -35,16 +35,18 @@ TEST(Cost, CountsWorkBeforeTheStrideInFull) {
 }
 
 TEST(Cost, OfMovingIsNothingButMemory) {
-  const Cost c = cost_of("given g=4\n  a = stride(x)\n  b = shuffle(a, by=g)\n  c = shift(b, axes=h, by=1)\n"
-                         "  d = linear(c, to=Co)\nreturn d\n");
+  const Cost c = cost_of(
+      "given g=4\n  a = stride(x)\n  b = shuffle(a, by=g)\n  c = shift(b, axes=h, by=1)\n"
+      "  d = linear(c, to=Co)\nreturn d\n");
   EXPECT_EQ(c.macs.str(), "Ci*Co*H*W");
   EXPECT_EQ(c.ops.str(), "2*Ci*Co*H*W");
   EXPECT_EQ(c.elements.str(), "3*Ci*H*W + Co*H*W");
 }
 
 TEST(Cost, OfAttentionIsQuadraticInThePositions) {
-  const Cost c = cost_of("  a = stride(x)\n  b = matmul(a, a, left=channels, right=channels, softmax=yes)\n"
-                         "  c = matmul(b, a, left=token, right=positions)\nreturn c\n");
+  const Cost c = cost_of(
+      "  a = stride(x)\n  b = matmul(a, a, left=channels, right=channels, softmax=yes)\n"
+      "  c = matmul(b, a, left=token, right=positions)\nreturn c\n");
   EXPECT_EQ(c.macs.str(), "2*Ci*H^2*W^2");
   EXPECT_TRUE(c.params.is_zero());
 }

@@ -49,8 +49,8 @@ TEST(Lower, RefusesTwoAxesOfAKind) {
 }
 
 TEST(LowerAt, NeedsAValueForEveryFreeSymbol) {
-  const Kernel kernel = parse_kernel("kernel k\n  a = linear(x, to=x0)\n  b = conv(a, to=Co)\nreturn b\nat 8->8x4x4: x0=3\n",
-                                     catalog());
+  const Kernel kernel =
+      parse_kernel("kernel k\n  a = linear(x, to=x0)\n  b = conv(a, to=Co)\nreturn b\nat 8->8x4x4: x0=3\n", catalog());
   ASSERT_TRUE(lower_at(kernel, plain, 1).ok());
   EXPECT_EQ(lower_at(kernel, {8, 8, 4, 5, 1}, 1).rejection().str(),
             "every free symbol has a value (x0 at Ci=8 Co=8 H=4 W=5 s=1)");
@@ -58,7 +58,8 @@ TEST(LowerAt, NeedsAValueForEveryFreeSymbol) {
 
 TEST(LowerAt, RefusesAFitThatIsNotWhole) {
   const Kernel kernel = parse_kernel(
-      "kernel k\ngiven g=2\n  a = linear(x, to=x0)\n  b = group(a, by=g)\n  c = linear(b, to=Co)\nreturn c\nat 8->8x4x4: x0=3\n",
+      "kernel k\ngiven g=2\n  a = linear(x, to=x0)\n  b = group(a, by=g)\n  c = linear(b, to=Co)\nreturn c\nat "
+      "8->8x4x4: x0=3\n",
       catalog());
   EXPECT_EQ(lower_at(kernel, plain, 1).rejection().str(), "size is whole (x0/g = 3/2 at g=2 x0=3)");
 }
@@ -83,8 +84,9 @@ TEST(IndependentOfResolution, SeesAWeightWithRows) {
   EXPECT_TRUE(independent("  a = linear(x, to=Co)\nreturn a\n"));
   EXPECT_FALSE(independent("  a = scale(x, axes=(c,h))\nreturn a\n"));
   EXPECT_FALSE(independent("  a = mix(x, over=(h,w), to=(h=H,w=W))\nreturn a\n"));
-  EXPECT_FALSE(independent("  a = matmul(x, x, left=channels, right=channels)\n  b = scale(a, axes=t)\n"
-                           "  c = matmul(b, x, left=token, right=positions)\nreturn c\n"));
+  EXPECT_FALSE(
+      independent("  a = matmul(x, x, left=channels, right=channels)\n  b = scale(a, axes=t)\n"
+                  "  c = matmul(b, x, left=token, right=positions)\nreturn c\n"));
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ const Wrong wrong[] = {
      "2: the choice symbol `r` has no value, write a line such as `given r=4` above\n"
      "  at k.txt:2:7: a = mix(x, over=c, to=(c=Co/r))"},
     {step("  x = relu(x)"), "2: the name `x` is taken already\n  at k.txt:2:1: x = relu(x)"},
-    {"kernel k\n  a = relu(x)\n  a = relu(a)\nreturn a\n", "2: the name `a` is taken already\n  at k.txt:3:1: a = relu(a)"},
+    {"kernel k\n  a = relu(x)\n  a = relu(a)\nreturn a\n",
+     "2: the name `a` is taken already\n  at k.txt:3:1: a = relu(a)"},
     {step("given Ci=4"), "2: `Ci` is no choice symbol; choice symbols are g, r and k\n  at k.txt:2:7: given Ci=4"},
     {step("given g=4 g=2"), "2: `g` is given twice\n  at k.txt:2:11: given g=4 g=2"},
     {step("given g"), "2: expected `=`, found the end of the line\n  at k.txt:2:8: given g"},
@@ -121,9 +122,10 @@ const SiteSet& sites() {
 
 TEST(ParseAndCheck, NamesTheRuleAndTheStep) {
   EXPECT_EQ(testing::thrown_by([] {
-              return parse_and_check("kernel k\ngiven g=5\n  a = stride(x)\n  b = group(a, by=g)\n"
-                                     "  c = linear(b, to=Co)\nreturn c\n",
-                                     catalog(), sites(), "k.txt");
+              return parse_and_check(
+                  "kernel k\ngiven g=5\n  a = stride(x)\n  b = group(a, by=g)\n"
+                  "  c = linear(b, to=Co)\nreturn c\n",
+                  catalog(), sites(), "k.txt");
             }),
             "2: the kernel `k` in k.txt is not legal: group: the factor divides the channels\n"
             "  c=Ci by g, in `b = group(a, by=g)`");
@@ -131,8 +133,8 @@ TEST(ParseAndCheck, NamesTheRuleAndTheStep) {
 
 TEST(ParseAndCheck, RefusesAResultOfAnotherShape) {
   EXPECT_EQ(testing::thrown_by([] {
-              return parse_and_check("kernel k\n  a = stride(x)\n  b = linear(a, to=Co/2)\nreturn b\n", catalog(), sites(),
-                                     "k.txt");
+              return parse_and_check("kernel k\n  a = stride(x)\n  b = linear(a, to=Co/2)\nreturn b\n", catalog(),
+                                     sites(), "k.txt");
             }),
             "2: the kernel `k` in k.txt is not legal: the result has the axes c=Co, h=H, w=W\n"
             "  b = [c=Co/2, h=H, w=W]");
@@ -147,8 +149,8 @@ TEST(ParseAndCheck, RefusesAStepThatNothingReads) {
 }
 
 TEST(ParseAndCheck, KnowsTheChoicesOfTheText) {
-  const Kernel kernel =
-      parse_and_check("kernel k\ngiven g=32\n  a = conv(x, to=Co, groups=g, stride=yes)\nreturn a\n", catalog(), sites());
+  const Kernel kernel = parse_and_check("kernel k\ngiven g=32\n  a = conv(x, to=Co, groups=g, stride=yes)\nreturn a\n",
+                                        catalog(), sites());
   EXPECT_EQ(kernel.choices[Symbol::g], 32);
 }
 

@@ -101,8 +101,9 @@ TEST(Substitute, RewritesEveryArgument) {
       "kernel k\n  a = linear(x, to=x0)\n  b = mix(a, over=c, to=(c=2*x0,u=3))\n  c = linear(b, to=x1)\nreturn c\n",
       catalog());
   substitute(kernel, {Symbol::x0, Size::parse("Ci/2")});
-  EXPECT_EQ(str(kernel),
-            "kernel k\n  a = linear(x, to=Ci/2)\n  b = mix(a, over=c, to=(c=Ci,u=3))\n  c = linear(b, to=x1)\nreturn c\n");
+  EXPECT_EQ(
+      str(kernel),
+      "kernel k\n  a = linear(x, to=Ci/2)\n  b = mix(a, over=c, to=(c=Ci,u=3))\n  c = linear(b, to=x1)\nreturn c\n");
 }
 
 }  // namespace

@@ -121,16 +121,18 @@ TEST_P(Functions, AreWhatTheirNamesSay) {
 INSTANTIATE_TEST_SUITE_P(
     Catalog, Functions,
     ::testing::Values(Function{"relu", [](double x) { return x > 0 ? x : 0.0; }},
-                    Function{"gelu", [](double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); }},
-                    Function{"sigmoid", [](double x) { return 0.5 * (1 + std::tanh(x / 2)); }},
-                    Function{"tanh", [](double x) { return (std::exp(2 * x) - 1) / (std::exp(2 * x) + 1); }},
-                    Function{"hardswish", [](double x) { return x <= -3 ? 0.0 : x >= 3 ? x : x * (x + 3) / 6; }},
-                    Function{"abs", [](double x) { return x < 0 ? -x : x; }},
-                    Function{"exp", [](double x) { return std::pow(std::numbers::e, x); }},
-                    Function{"neg", [](double x) { return 0.0 - x; }},
-                    Function{"sin", [](double x) { return std::cos(std::numbers::pi / 2 * (x - 1)); }},
-                    Function{"sqrt", [](double x) { return std::pow(std::abs(x) + 0.001, 0.5); }},
-                    Function{"square", [](double x) { return std::pow(x, 2); }}),
+                      Function{"gelu", [](double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); }},
+                      Function{"sigmoid", [](double x) { return 0.5 * (1 + std::tanh(x / 2)); }},
+                      Function{"tanh", [](double x) { return (std::exp(2 * x) - 1) / (std::exp(2 * x) + 1); }},
+                      Function{"hardswish", [](double x) { return x <= -3  ? 0.0
+                                                                  : x >= 3 ? x
+                                                                           : x * (x + 3) / 6; }},
+                      Function{"abs", [](double x) { return x < 0 ? -x : x; }},
+                      Function{"exp", [](double x) { return std::pow(std::numbers::e, x); }},
+                      Function{"neg", [](double x) { return 0.0 - x; }},
+                      Function{"sin", [](double x) { return std::cos(std::numbers::pi / 2 * (x - 1)); }},
+                      Function{"sqrt", [](double x) { return std::pow(std::abs(x) + 0.001, 0.5); }},
+                      Function{"square", [](double x) { return std::pow(x, 2); }}),
     [](const auto& function) { return std::string(function.param.name); });
 
 }  // namespace

@@ -172,9 +172,8 @@ TEST(Concat, PutsTheSecondBehindTheFirst) {
   const Array a = concat.operand(0);
   const Array b = concat.operand(1);
   EXPECT_EQ(str(concat.shape()), "[c=4*Ci, h=H, w=W]");
-  expect_array(concat.result(), {2, 16, 3, 2}, [&](const Index& at) {
-    return at[1] < 4 ? a.read(at) : b(at[0], at[3], at[1] - 4, at[2]);
-  });
+  expect_array(concat.result(), {2, 16, 3, 2},
+               [&](const Index& at) { return at[1] < 4 ? a.read(at) : b(at[0], at[3], at[1] - 4, at[2]); });
 }
 
 }  // namespace

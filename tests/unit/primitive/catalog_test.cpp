@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kasimir/base/text.h"
 #include "kasimir/primitive/catalog.h"
+#include "kasimir/base/text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,10 +12,10 @@ namespace {
 
 TEST(Catalog, HasThePrimitivesInTheOrderOfTheList) {
   EXPECT_THAT(primitive_names(catalog()),
-              ::testing::ElementsAre("group", "merge", "shift", "unfold", "stride", "pool", "transpose", "shuffle", "linear",
-                                   "conv", "mix", "scale", "norm", "relu", "gelu", "sigmoid", "tanh", "hardswish", "abs",
-                                   "exp", "neg", "sin", "sqrt", "square", "fold", "softmax", "broadcast", "matmul",
-                                   "concat"));
+              ::testing::ElementsAre("group", "merge", "shift", "unfold", "stride", "pool", "transpose", "shuffle",
+                                     "linear", "conv", "mix", "scale", "norm", "relu", "gelu", "sigmoid", "tanh",
+                                     "hardswish", "abs", "exp", "neg", "sin", "sqrt", "square", "fold", "softmax",
+                                     "broadcast", "matmul", "concat"));
 }
 
 TEST(Catalog, FindsARecordByItsName) {

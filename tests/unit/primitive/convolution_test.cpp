@@ -24,7 +24,8 @@ struct Window {
 };
 
 /// A convolution with the centre of the window on the position, zero outside.
-double convolve(const Array& x, const Array& w, const Index& at, const Window& window, std::int64_t groups, std::int64_t stride) {
+double convolve(const Array& x, const Array& w, const Index& at, const Window& window, std::int64_t groups,
+                std::int64_t stride) {
   const std::int64_t in = x.dim(1) / groups;
   const std::int64_t out = w.dim(w.dims().size() == 5 ? 1 : 0);
   const std::int64_t g = groups == 1 ? 0 : at[1] / out;
@@ -45,36 +46,32 @@ double convolve(const Array& x, const Array& w, const Index& at, const Window& w
 TEST(Conv, IsTheSumOverTheWindowAndTheChannels) {
   for (const Site& site : sites()) {
     const Applied conv("conv(x, to=Co)", {input_shape()}, site, 2);
-    expect_array(conv.result(), {2, site.co, site.s * site.h, site.s * site.w}, [&](const Index& at) {
-      return convolve(conv.operand(), conv.weight(), at, {3, 3, 1, 1}, 1, 1);
-    });
+    expect_array(conv.result(), {2, site.co, site.s * site.h, site.s * site.w},
+                 [&](const Index& at) { return convolve(conv.operand(), conv.weight(), at, {3, 3, 1, 1}, 1, 1); });
   }
 }
 
 TEST(Conv, TakesTheStrideOfTheSite) {
   for (const Site& site : sites()) {
     const Applied conv("conv(x, to=Co, window=5, stride=yes)", {input_shape()}, site, 2);
-    expect_array(conv.result(), {2, site.co, site.h, site.w}, [&](const Index& at) {
-      return convolve(conv.operand(), conv.weight(), at, {5, 5, 1, 1}, 1, site.s);
-    });
+    expect_array(conv.result(), {2, site.co, site.h, site.w},
+                 [&](const Index& at) { return convolve(conv.operand(), conv.weight(), at, {5, 5, 1, 1}, 1, site.s); });
   }
 }
 
 TEST(Conv, HasARectangularDilatedWindow) {
   for (const Site& site : sites()) {
     const Applied conv("conv(x, to=Co, window=(3,5), dilation=(2,1), stride=yes)", {input_shape()}, site, 1);
-    expect_array(conv.result(), {1, site.co, site.h, site.w}, [&](const Index& at) {
-      return convolve(conv.operand(), conv.weight(), at, {3, 5, 2, 1}, 1, site.s);
-    });
+    expect_array(conv.result(), {1, site.co, site.h, site.w},
+                 [&](const Index& at) { return convolve(conv.operand(), conv.weight(), at, {3, 5, 2, 1}, 1, site.s); });
   }
 }
 
 TEST(Conv, WithGroupsReadsOnlyItsOwnGroup) {
   for (const Site& site : sites()) {
     const Applied conv("conv(x, to=Co, groups=g, dilation=3)", {input_shape()}, site, 2);
-    expect_array(conv.result(), {2, site.co, site.s * site.h, site.s * site.w}, [&](const Index& at) {
-      return convolve(conv.operand(), conv.weight(), at, {3, 3, 3, 3}, 2, 1);
-    });
+    expect_array(conv.result(), {2, site.co, site.s * site.h, site.s * site.w},
+                 [&](const Index& at) { return convolve(conv.operand(), conv.weight(), at, {3, 3, 3, 3}, 2, 1); });
   }
 }
 
@@ -129,9 +126,8 @@ TEST(Unfold, GivesEachPositionItsWindow) {
     const Applied unfold("unfold(x, window=5, dilation=2)", {input_shape()}, site, 2);
     const Array x = unfold.operand();
     EXPECT_EQ(str(unfold.shape()), "[c=Ci, h=H*s, w=W*s, u=5, v=5]");
-    expect_array(unfold.result(), {2, site.ci, site.s * site.h, site.s * site.w, 5, 5}, [&](const Index& at) {
-      return x(at[0], at[1], at[2] + 2 * (at[4] - 2), at[3] + 2 * (at[5] - 2));
-    });
+    expect_array(unfold.result(), {2, site.ci, site.s * site.h, site.s * site.w, 5, 5},
+                 [&](const Index& at) { return x(at[0], at[1], at[2] + 2 * (at[4] - 2), at[3] + 2 * (at[5] - 2)); });
   }
 }
 

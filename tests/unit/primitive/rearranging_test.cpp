@@ -35,21 +35,24 @@ TEST(Group, ByTheChannelsThemselvesLeavesOneChannel) {
 TEST(Merge, IsTheInverseOfGroup) {
   const Applied merge("merge(x)", {shape_from("g=g, c=Ci/g, h=H, w=W")}, site, 2);
   const Array x = merge.operand();
-  expect_array(merge.result(), {2, 6, 3, 5}, [&](const Index& at) { return x(at[0], at[1] / 3, at[1] % 3, at[2], at[3]); });
+  expect_array(merge.result(), {2, 6, 3, 5},
+               [&](const Index& at) { return x(at[0], at[1] / 3, at[1] % 3, at[2], at[3]); });
 }
 
 TEST(Merge, PutsTheChannelsWhereTheyWere) {
   const Applied merge("merge(x)", {shape_from("h=H, c=Ci/g, w=W, g=g")}, site, 1);
   const Array x = merge.operand();
   EXPECT_EQ(str(merge.shape()), "[h=H, c=Ci, w=W]");
-  expect_array(merge.result(), {1, 3, 6, 5}, [&](const Index& at) { return x(at[0], at[1], at[2] % 3, at[3], at[2] / 3); });
+  expect_array(merge.result(), {1, 3, 6, 5},
+               [&](const Index& at) { return x(at[0], at[1], at[2] % 3, at[3], at[2] / 3); });
 }
 
 TEST(Transpose, ExchangesGroupAndChannel) {
   const Applied transpose("transpose(x)", {shape_from("g=g, c=Ci/g, h=H, w=W")}, site, 2);
   const Array x = transpose.operand();
   EXPECT_EQ(str(transpose.shape()), "[g=Ci/g, c=g, h=H, w=W]");
-  expect_array(transpose.result(), {2, 3, 2, 3, 5}, [&](const Index& at) { return x(at[0], at[2], at[1], at[3], at[4]); });
+  expect_array(transpose.result(), {2, 3, 2, 3, 5},
+               [&](const Index& at) { return x(at[0], at[2], at[1], at[3], at[4]); });
 }
 
 TEST(Shuffle, InterleavesTheGroups) {

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hand-written kernels of examples/kernels against torch's own operators, and each of them in a real training.
+#include "kasimir/base/files.h"
+#include "kasimir/data/dataset.h"
+#include "kasimir/interp/real.h"
+#include "kasimir/network/sites.h"
+#include "kasimir/network/zoo.h"
+#include "kasimir/primitive/catalog.h"
+#include "kasimir/train/aten.h"
+#include "kasimir/train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <filesystem>
+
+namespace kasimir {
+namespace {
+
+std::filesystem::path folder() { return std::filesystem::path(KASIMIR_SOURCE_DIR) / "examples" / "kernels"; }
+
+Kernel example(const std::string& name) { return parse_kernel(read_file(folder() / (name + ".txt")), catalog(), name); }
+
+/// A kernel run by our executor, with its input and weights as torch tensors for the reference.
+struct Executed {
+  at::Tensor x;
+  std::vector<at::Tensor> w;
+  at::Tensor y;
+};
+
+at::Tensor tensor_of(const BoundTensor& tensor, const std::vector<double>& values) {
+  std::vector<std::int64_t> extents;
+  for (const auto& axis : tensor.axes) extents.push_back(axis.extent);
+  return at::tensor(values, at::kDouble).reshape(extents);
+}
+
+Executed run(const std::string& name, const Site& site, std::int64_t batch) {
+  const auto bound = lower_at(example(name), site, batch);
+  EXPECT_TRUE(bound.ok()) << (bound.ok() ? "" : bound.rejection().str());
+  Rng rng(5);
+  const auto values = random_values(*bound, rng);
+  const AtenResult result = run_aten(*bound, values, {});
+  Executed found;
+  for (std::size_t i = 0; i < bound->tensors.size(); ++i) {
+    if (bound->tensors[i].role == Role::input) found.x = tensor_of(bound->tensors[i], values[i]);
+    if (bound->tensors[i].role == Role::weight) found.w.push_back(tensor_of(bound->tensors[i], values[i]));
+  }
+  found.y = tensor_of(bound->tensors[static_cast<std::size_t>(bound->output)], result.output);
+  return found;
+}
+
+void expect_same(const at::Tensor& found, const at::Tensor& wanted) {
+  ASSERT_EQ(found.sizes(), wanted.sizes());
+  EXPECT_LE((found - wanted).abs().max().item<double>(), 1e-10 * wanted.abs().max().item<double>());
+}
+
+at::Tensor pointwise(const at::Tensor& x, const at::Tensor& w) { return at::conv2d(x, w.unsqueeze(-1).unsqueeze(-1)); }
+
+constexpr Site plain{8, 8, 6, 7, 1};
+constexpr Site strided{8, 16, 5, 4, 2};
+
+TEST(ExampleKernels, ConvolutionIsTorchsConvolution) {
+  for (const Site& site : {plain, strided}) {
+    const Executed r = run("convolution", site, 2);
+    expect_same(r.y, at::conv2d(r.x, r.w[0], {}, site.s, 1));
+    const Executed unfolded = run("unfold_convolution", site, 2);
+    expect_same(unfolded.y, at::conv2d(unfolded.x, unfolded.w[0], {}, site.s, 1));
+  }
+}
+
+TEST(ExampleKernels, DepthwiseSeparableIsTwoConvolutions) {
+  for (const Site& site : {plain, strided}) {
+    const Executed r = run("depthwise_separable", site, 2);
+    const auto depthwise = at::conv2d(r.x, r.w[0].reshape({site.ci, 1, 3, 3}), {}, site.s, 1, 1, site.ci);
+    expect_same(r.y, pointwise(depthwise, r.w[1]));
+  }
+}
+
+TEST(ExampleKernels, GroupedWithShuffleUsesTorchsChannelShuffle) {
+  for (const Site& site : {plain, strided}) {
+    const Executed r = run("grouped_shuffle", site, 2);
+    const auto grouped = at::conv2d(r.x, r.w[0].reshape({site.co, site.ci / 4, 3, 3}), {}, site.s, 1, 1, 4);
+    const auto weight = r.w[1].reshape({site.co, site.co / 4, 1, 1});
+    expect_same(r.y, at::conv2d(at::channel_shuffle(grouped, 4), weight, {}, 1, 0, 1, 4));
+  }
+}
+
+TEST(ExampleKernels, ShiftIsPaddingAndPointwise) {
+  const Executed r = run("shift_pointwise", plain, 2);
+  const auto down = at::constant_pad_nd(r.x, {0, 0, 1, -1});
+  const auto left = at::constant_pad_nd(r.x, {-1, 1, 0, 0});
+  expect_same(r.y, pointwise(at::cat({r.x, down, left}, 1), r.w[0]));
+}
+
+TEST(ExampleKernels, InvolutionWeightsTheWindowsThatTorchUnfolds) {
+  const Site site{16, 8, 5, 6, 1};
+  const Executed r = run("involution", site, 2);
+  const auto reduced = pointwise(r.x, r.w[0]);
+  const auto normal = at::batch_norm(reduced, r.w[1], r.w[2], {}, {}, true, 0.1, 1e-5, false);
+  const auto weights = at::einsum("nchw,guvc->nguvhw", {at::relu(normal), r.w[3]}).reshape({2, 4, 1, 9, 5, 6});
+  const auto windows = at::im2col(r.x, {3, 3}, {1, 1}, {1, 1}, {1, 1}).reshape({2, 4, 4, 9, 5, 6});
+  expect_same(r.y, pointwise((weights * windows).sum(3).reshape({2, 16, 5, 6}), r.w[4]));
+}
+
+TEST(ExampleKernels, SqueezeExciteGatesAConvolution) {
+  for (const Site& site : {plain, strided}) {
+    const Executed r = run("squeeze_excite", site, 2);
+    const auto a = at::conv2d(r.x, r.w[0], {}, site.s, 1);
+    const auto gate = at::sigmoid(at::linear(at::relu(at::linear(at::mean(a, {2, 3}), r.w[1])), r.w[2]));
+    expect_same(r.y, a * gate.unsqueeze(-1).unsqueeze(-1));
+  }
+}
+
+TEST(ExampleKernels, LargeKernelAttentionIsThreeConvolutionsTimesTheInput) {
+  const Executed r = run("large_kernel_attention", plain, 2);
+  const auto near = at::conv2d(r.x, r.w[0].reshape({8, 1, 5, 5}), {}, 1, 2, 1, 8);
+  const auto far = at::conv2d(near, r.w[1].reshape({8, 1, 7, 7}), {}, 1, 9, 3, 8);
+  expect_same(r.y, pointwise(pointwise(far, r.w[2]) * r.x, r.w[3]));
+}
+
+TEST(ExampleKernels, SelfAttentionIsTorchsScaledDotProductAttention) {
+  const Executed r = run("self_attention", plain, 2);
+  const auto tokens = [](const at::Tensor& t) { return t.flatten(2).transpose(1, 2); };
+  const auto attended = at::scaled_dot_product_attention(tokens(pointwise(r.x, r.w[0])), tokens(pointwise(r.x, r.w[1])),
+                                                         tokens(pointwise(r.x, r.w[2])));
+  // matmul divides every product by the root of what it sums over, the weighted sum of the values too.
+  expect_same(r.y, attended.transpose(1, 2).reshape({2, 8, 6, 7}) / std::sqrt(42.0));
+}
+
+TEST(ExampleKernels, ChannelAttentionIsSoftmaxOfTheCovariance) {
+  const Executed r = run("channel_attention", plain, 2);
+  const auto flat = [&](std::size_t i) { return pointwise(r.x, r.w[i]).flatten(2); };
+  const auto map = at::softmax(at::bmm(flat(0), flat(1).transpose(1, 2)) / std::sqrt(42.0), -1);
+  expect_same(r.y, (at::bmm(map, flat(2)) / std::sqrt(8.0)).reshape({2, 8, 6, 7}));
+}
+
+TEST(ExampleKernels, EveryOneTrainsOnRealImages) {
+  if (!std::filesystem::exists("/usr/share/datasets/fashion-mnist"))
+    GTEST_SKIP() << "the Debian package dataset-fashion-mnist is not installed";
+  LoadOptions limits;
+  limits.train_limit = 640;
+  limits.test_limit = 100;
+  const Dataset data = load_dataset("fashion-mnist", limits);
+  const Split split = split_validation(data.train, 0.2, 1);
+  const Network network = zoo_network("resnet8", {.classes = 10, .input = {1, 28, 28}});
+  const auto sites = find_sites(network, {.replace = {"stage3.block1.conv*"}});
+  int trained = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder())) {
+    const Kernel kernel = example(entry.path().stem().string());
+    Recipe recipe;
+    recipe.epochs = 3;
+    recipe.batch = 32;
+    recipe.learning_rate = 0.05;
+    const TrainResult result = train(replace_with(network, sites, kernel), data, split, recipe);
+    ASSERT_TRUE(result.ok()) << kernel.name;
+    EXPECT_LT(result.curve.back().train_loss, 0.9 * result.curve.front().train_loss) << kernel.name;
+    EXPECT_GT(result.validation->accuracy, 0.3) << kernel.name;  // guessing gives 0.1
+    ++trained;
+  }
+  EXPECT_GE(trained, 9);
+}
+
+}  // namespace
+}  // namespace kasimir

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/synth/budget.h"
+
+#include "support/thrown.h"
+
+#include <gtest/gtest.h>
+
+namespace kasimir {
+namespace {
+
+constexpr double none = std::numeric_limits<double>::infinity();
+
+TEST(Budget, ReadsFractionsAndAbsoluteNumbers) {
+  const Budget budget = Budget::parse("macs=0.1..0.5,params=..200k");
+  EXPECT_EQ(budget.macs, (Limit{0.1, 0.5, true}));
+  EXPECT_EQ(budget.params, (Limit{0.0, 200e3, false}));
+}
+
+TEST(Budget, LeavesWhatIsNotNamedAtItsDefault) {
+  const Budget budget = Budget::parse("params= 0.2 .. ");
+  EXPECT_EQ(budget.macs, (Limit{0.0, 1.0, true}));
+  EXPECT_EQ(budget.params, (Limit{0.2, none, true}));
+  EXPECT_EQ(Budget::parse("macs=..").macs, (Limit{0.0, none, true}));
+}
+
+TEST(Budget, KnowsTheUnits) {
+  EXPECT_EQ(Budget::parse("macs=1k..2M").macs, (Limit{1e3, 2e6, false}));
+  EXPECT_EQ(Budget::parse("macs=0.5G..").macs, (Limit{5e8, none, false}));
+}
+
+TEST(Budget, PrintsWhatItReads) {
+  EXPECT_EQ(Budget().str(), "macs=..1,params=..1");
+  for (const char* text : {"macs=0.1..0.5,params=..200k", "macs=..1,params=0.25..", "macs=1.5M..2G,params=..1",
+                           "macs=..,params=..0.001", "macs=..0.5k,params=1k..1.25k"}) {
+    EXPECT_EQ(Budget::parse(text).str(), text);
+    EXPECT_EQ(Budget::parse(Budget::parse(text).str()), Budget::parse(text));
+  }
+}
+
+struct Wrong {
+  const char* text;
+  std::string message;
+};
+
+void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.text; }
+
+const std::string form =
+    "\n  a budget reads macs=LOW..HIGH,params=LOW..HIGH: fractions of what is replaced such as macs=0.1..0.5, or "
+    "absolute "
+    "numbers such as params=..200k";
+
+const Wrong wrong[] = {
+    {"macs", "2: the budget `macs` has no `=`" + form},
+    {"", "2: the budget `` has no `=`" + form},
+    {"macs=..1,", "2: the budget `` has no `=`" + form},
+    {"mac=..1", "2: the budget knows no `mac`, did you mean `macs`?" + form},
+    {"flops=..1", "2: the budget knows no `flops`, known: macs, params" + form},
+    {"macs=0.5", "2: the budget `macs=0.5` has no range" + form},
+    {"macs=a..1", "2: the budget `macs=a..1` has no number where `a` stands" + form},
+    {"macs=-0.1..1", "2: the budget `macs=-0.1..1` has no number where `-0.1` stands" + form},
+    {"macs=..k", "2: the budget `macs=..k` has no number where `` stands" + form},
+    {"macs=..1m", "2: the budget `macs=..1m` has no number where `1m` stands" + form},
+    {"macs=0.1..5k", "2: the budget `macs=0.1..5k` mixes a fraction with an absolute number" + form},
+    {"macs=0.5..0.1", "2: the budget `macs=0.5..0.1` is empty: its lower bound is above its upper bound"},
+};
+
+class BudgetError : public ::testing::TestWithParam<Wrong> {};
+
+TEST_P(BudgetError, SaysWhatIsUnderstood) {
+  EXPECT_EQ(testing::thrown_by([] { return Budget::parse(GetParam().text); }), GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(Budget, BudgetError, ::testing::ValuesIn(wrong));
+
+}  // namespace
+}  // namespace kasimir

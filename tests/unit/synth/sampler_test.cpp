@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/synth/sampler.h"
+
+#include "kasimir/kernel/verify.h"
+#include "kasimir/primitive/catalog.h"
+#include "support/counts.h"
+#include "unit/synth/loads.h"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <set>
+
+namespace kasimir {
+namespace {
+
+constexpr std::uint64_t seed = 1;
+
+struct Draws {
+  std::vector<Sampled> found;
+  SampleStats stats;
+};
+
+Draws draw(const Budget& budget, std::size_t count, int threads = 1, std::uint64_t with_seed = seed,
+           std::uint64_t most = 50'000) {
+  SampleOptions options;
+  options.budget = budget;
+  Draws all;
+  all.stats = sample(Sampler(catalog(), testing::resnet8_loads(), options, with_seed), count, most, threads,
+                     [&](const Sampled& sampled) { all.found.push_back(sampled); });
+  std::cout << "seed " << with_seed << ": " << all.found.size() << " kernels in " << all.stats.attempts
+            << " attempts\n";
+  return all;
+}
+
+std::vector<std::string> texts(const Draws& run) {
+  std::vector<std::string> all;
+  for (const Sampled& sampled : run.found) all.push_back(str(sampled.kernel));
+  return all;
+}
+
+TEST(Sample, IsTheSameOnAnyNumberOfThreads) {
+  const Budget budget = Budget::parse("macs=0.1..0.6,params=0.1..0.6");
+  const Draws one = draw(budget, 70, 1);
+  for (int threads : {2, 3}) {
+    const Draws many = draw(budget, 70, threads);
+    EXPECT_EQ(texts(many), texts(one));
+    EXPECT_EQ(many.stats.attempts, one.stats.attempts);
+    EXPECT_EQ(many.stats.legal, one.stats.legal);
+    EXPECT_EQ(many.stats.same_text, one.stats.same_text);
+    EXPECT_EQ(many.stats.same_function, one.stats.same_function);
+    EXPECT_EQ(many.stats.rejected, one.stats.rejected);
+    EXPECT_EQ(many.stats.refused, one.stats.refused);
+    EXPECT_EQ(many.stats.example, one.stats.example);
+  }
+  EXPECT_NE(texts(draw(budget, 70, 1, 2)), texts(one));
+}
+
+TEST(Sample, GivesAnAttemptAgainByItsNumber) {
+  SampleOptions options;
+  const Sampler sampler(catalog(), testing::resnet8_loads(), options, seed);
+  int checked = 0;
+  sample(sampler, 10, 1000, 1, [&](const Sampled& sampled) {
+    const auto again = sampler.attempt(sampled.attempt);
+    ASSERT_TRUE(again.ok());
+    EXPECT_EQ(str(again->kernel), str(sampled.kernel));
+    EXPECT_EQ(again->label.fingerprint, sampled.label.fingerprint);
+    ++checked;
+  });
+  EXPECT_EQ(checked, 10);
+}
+
+/// Costs of each kernel at each site from its bound stages, in no way from the solver.
+void expect_within(const Draws& run, const Budget& budget) {
+  for (const Sampled& sampled : run.found) {
+    SCOPED_TRACE(fmt::format("seed {} attempt {}:\n{}", seed, sampled.attempt, str(sampled.kernel)));
+    testing::Counts total;
+    for (std::size_t i = 0; i < testing::resnet8_loads().size(); ++i) {
+      const SiteLoad load = testing::resnet8_loads()[i];
+      const auto graph = lower_at(sampled.kernel, load.site, 1);
+      ASSERT_TRUE(graph.ok()) << graph.rejection().str();
+      const auto broken = verify(*graph);
+      EXPECT_FALSE(broken.has_value()) << broken->str();
+      const testing::Counts here = testing::count(*graph);
+      EXPECT_DOUBLE_EQ(here.macs, sampled.cost.macs[i]);
+      EXPECT_DOUBLE_EQ(here.params, sampled.cost.params[i]);
+      total.macs += here.macs * static_cast<double>(load.count);
+      total.params += here.params * static_cast<double>(load.count);
+      const auto check = [](const Limit& limit, double found, double replaced) {
+        if (!limit.relative) return;
+        EXPECT_LE(found, limit.high * replaced * (1 + 1e-9));
+        EXPECT_GE(found, limit.low * replaced * (1 - 1e-9));
+      };
+      check(budget.macs, here.macs, load.macs);
+      check(budget.params, here.params, load.params);
+      for (const BoundTensor& tensor : graph->tensors)
+        if (tensor.role == Role::between) {
+          EXPECT_LE(elements(tensor), std::int64_t{1} << 21);
+        }
+    }
+    EXPECT_DOUBLE_EQ(total.macs, sampled.cost.total_macs);
+    EXPECT_DOUBLE_EQ(total.params, sampled.cost.total_params);
+    if (!budget.macs.relative) {
+      EXPECT_LE(total.macs, budget.macs.high);
+      EXPECT_GE(total.macs, budget.macs.low);
+    }
+    if (!budget.params.relative) {
+      EXPECT_LE(total.params, budget.params.high);
+      EXPECT_GE(total.params, budget.params.low);
+    }
+  }
+}
+
+TEST(Sample, KeepsARelativeBudgetAtEverySite) {
+  const Budget budget = Budget::parse("macs=0.1..0.5,params=0.1..0.5");
+  const Draws some = draw(budget, 150);
+  ASSERT_EQ(some.found.size(), 150U);
+  expect_within(some, budget);
+}
+
+TEST(Sample, KeepsAnAbsoluteBudgetOverTheNetwork) {
+  const Budget budget = Budget::parse("macs=1M..6M,params=..40k");
+  const Draws some = draw(budget, 100);
+  ASSERT_EQ(some.found.size(), 100U);
+  expect_within(some, budget);
+}
+
+TEST(Sample, MixesARelativeWithAnAbsoluteLimit) {
+  const Budget budget = Budget::parse("macs=..0.4,params=5k..30k");
+  const Draws some = draw(budget, 60);
+  ASSERT_EQ(some.found.size(), 60U);
+  expect_within(some, budget);
+}
+
+TEST(Sample, GivesNoTextTwiceAndReadsItsOwnTexts) {
+  const Draws some = draw({}, 300);
+  std::set<std::string> seen;
+  std::set<std::string> names;
+  for (const Sampled& sampled : some.found) {
+    const std::string text = str(sampled.kernel);
+    EXPECT_TRUE(seen.insert(text).second) << text;
+    names.insert(sampled.kernel.name);
+    std::vector<Site> sites;
+    for (const SiteLoad& load : testing::resnet8_loads()) sites.push_back(load.site);
+    EXPECT_EQ(str(parse_and_check(text, catalog(), SiteSet(sites, {}))), text);
+  }
+  EXPECT_EQ(seen.size(), 300U);
+  EXPECT_EQ(names.size(), 300U);
+}
+
+TEST(Sample, CountsEveryAttemptOnce) {
+  const Draws some = draw(Budget::parse("macs=0.2..0.4,params=..0.4"), 80);
+  std::uint64_t rejected = 0;
+  for (const auto& [rule, count] : some.stats.rejected) {
+    rejected += static_cast<std::uint64_t>(count);
+    EXPECT_TRUE(some.stats.example.contains(rule)) << rule;
+  }
+  EXPECT_EQ(some.stats.attempts, some.stats.legal + rejected);
+  EXPECT_EQ(some.stats.legal, some.found.size() + some.stats.same_text);
+}
+
+TEST(Sample, StopsAtTheLastAttempt) {
+  const Draws few = draw({}, 1'000'000, 2, seed, 37);
+  EXPECT_EQ(few.stats.attempts, 37U);
+}
+
+TEST(Sample, ExplainsABudgetThatNothingMeets) {
+  const Draws none = draw(Budget::parse("macs=..0.00001,params=..0.00001"), 10, 1, seed, 200);
+  EXPECT_LT(none.found.size(), 10U);
+  EXPECT_GT(none.stats.refused.at("growth: the least MACs stay within the budget"), 100);
+  EXPECT_FALSE(none.stats.rejected.empty());
+}
+
+TEST(Sample, ExplainsALowerBoundThatNothingReaches) {
+  const Draws none = draw(Budget::parse("macs=..0.5,params=30..40"), 10, 1, seed, 200);
+  EXPECT_EQ(none.found.size(), 0U);
+  EXPECT_GT(none.stats.rejected.at("budget: params at least 30"), 20);
+  EXPECT_NE(none.stats.example.at("budget: params at least 30").find(" at Ci=16 Co=16 H=32 W=32 s=1"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace kasimir
