@@ -56,7 +56,15 @@ void expect_same(const at::Tensor& found, const at::Tensor& wanted) {
   EXPECT_LE((found - wanted).abs().max().item<double>(), 1e-10 * wanted.abs().max().item<double>());
 }
 
-at::Tensor pointwise(const at::Tensor& x, const at::Tensor& w) { return at::conv2d(x, w.unsqueeze(-1).unsqueeze(-1)); }
+at::Tensor convolve(const at::Tensor& x, const at::Tensor& w, std::int64_t stride, std::int64_t padding,
+                    std::int64_t dilation = 1, std::int64_t groups = 1) {
+  return at::conv2d(x, w, std::optional<at::Tensor>{}, at::IntArrayRef({stride, stride}),
+                    at::IntArrayRef({padding, padding}), at::IntArrayRef({dilation, dilation}), groups);
+}
+
+at::Tensor pointwise(const at::Tensor& x, const at::Tensor& w) {
+  return convolve(x, w.unsqueeze(-1).unsqueeze(-1), 1, 0);
+}
 
 constexpr Site plain{8, 8, 6, 7, 1};
 constexpr Site strided{8, 16, 5, 4, 2};
@@ -64,16 +72,16 @@ constexpr Site strided{8, 16, 5, 4, 2};
 TEST(ExampleKernels, ConvolutionIsTorchsConvolution) {
   for (const Site& site : {plain, strided}) {
     const Executed r = run("convolution", site, 2);
-    expect_same(r.y, at::conv2d(r.x, r.w[0], {}, site.s, 1));
+    expect_same(r.y, convolve(r.x, r.w[0], site.s, 1));
     const Executed unfolded = run("unfold_convolution", site, 2);
-    expect_same(unfolded.y, at::conv2d(unfolded.x, unfolded.w[0], {}, site.s, 1));
+    expect_same(unfolded.y, convolve(unfolded.x, unfolded.w[0], site.s, 1));
   }
 }
 
 TEST(ExampleKernels, DepthwiseSeparableIsTwoConvolutions) {
   for (const Site& site : {plain, strided}) {
     const Executed r = run("depthwise_separable", site, 2);
-    const auto depthwise = at::conv2d(r.x, r.w[0].reshape({site.ci, 1, 3, 3}), {}, site.s, 1, 1, site.ci);
+    const auto depthwise = convolve(r.x, r.w[0].reshape({site.ci, 1, 3, 3}), site.s, 1, 1, site.ci);
     expect_same(r.y, pointwise(depthwise, r.w[1]));
   }
 }
@@ -81,9 +89,9 @@ TEST(ExampleKernels, DepthwiseSeparableIsTwoConvolutions) {
 TEST(ExampleKernels, GroupedWithShuffleUsesTorchsChannelShuffle) {
   for (const Site& site : {plain, strided}) {
     const Executed r = run("grouped_shuffle", site, 2);
-    const auto grouped = at::conv2d(r.x, r.w[0].reshape({site.co, site.ci / 4, 3, 3}), {}, site.s, 1, 1, 4);
+    const auto grouped = convolve(r.x, r.w[0].reshape({site.co, site.ci / 4, 3, 3}), site.s, 1, 1, 4);
     const auto weight = r.w[1].reshape({site.co, site.co / 4, 1, 1});
-    expect_same(r.y, at::conv2d(at::channel_shuffle(grouped, 4), weight, {}, 1, 0, 1, 4));
+    expect_same(r.y, convolve(at::channel_shuffle(grouped, 4), weight, 1, 0, 1, 4));
   }
 }
 
@@ -107,7 +115,7 @@ TEST(ExampleKernels, InvolutionWeightsTheWindowsThatTorchUnfolds) {
 TEST(ExampleKernels, SqueezeExciteGatesAConvolution) {
   for (const Site& site : {plain, strided}) {
     const Executed r = run("squeeze_excite", site, 2);
-    const auto a = at::conv2d(r.x, r.w[0], {}, site.s, 1);
+    const auto a = convolve(r.x, r.w[0], site.s, 1);
     const auto gate = at::sigmoid(at::linear(at::relu(at::linear(at::mean(a, {2, 3}), r.w[1])), r.w[2]));
     expect_same(r.y, a * gate.unsqueeze(-1).unsqueeze(-1));
   }
@@ -115,8 +123,8 @@ TEST(ExampleKernels, SqueezeExciteGatesAConvolution) {
 
 TEST(ExampleKernels, LargeKernelAttentionIsThreeConvolutionsTimesTheInput) {
   const Executed r = run("large_kernel_attention", plain, 2);
-  const auto near = at::conv2d(r.x, r.w[0].reshape({8, 1, 5, 5}), {}, 1, 2, 1, 8);
-  const auto far = at::conv2d(near, r.w[1].reshape({8, 1, 7, 7}), {}, 1, 9, 3, 8);
+  const auto near = convolve(r.x, r.w[0].reshape({8, 1, 5, 5}), 1, 2, 1, 8);
+  const auto far = convolve(near, r.w[1].reshape({8, 1, 7, 7}), 1, 9, 3, 8);
   expect_same(r.y, pointwise(pointwise(far, r.w[2]) * r.x, r.w[3]));
 }
 
