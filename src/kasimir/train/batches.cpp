@@ -2,8 +2,6 @@
 #include "kasimir/train/batches.h"
 
 #include "kasimir/base/error.h"
-
-#include "kasimir/base/error.h"
 #include "kasimir/base/rng.h"
 
 #include <algorithm>

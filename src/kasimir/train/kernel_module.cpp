@@ -38,7 +38,7 @@ at::Tensor start_value(const BoundTensor& tensor, const at::Generator& generator
 }  // namespace
 
 KernelModule::KernelModule(const Kernel& kernel, const Site& site, const std::string& name, const Peepholes& peepholes,
-                           at::Generator generator)
+                           const at::Generator& generator)
     : kernel_(kernel), site_(site), peepholes_(peepholes) {
   const BoundGraph graph = lowered(kernel, site, 1);
   for (std::size_t t = 0; t < graph.tensors.size(); ++t) {

@@ -26,7 +26,7 @@ class KernelModule {
   /// Starts weights by their role: linear normal with variance 1 / fan_in, scales at 1, offsets at 0; statistics as
   /// their stages say. `name` goes before the parts' names.
   KernelModule(const Kernel& kernel, const Site& site, const std::string& name, const Peepholes& peepholes,
-               at::Generator generator);
+               const at::Generator& generator);
 
   /// [n, ci, rows, columns] -> [n, co, h, w]; where the input has fewer than s*h rows or s*w columns, zeros are added
   /// below and on the right. In training, running statistics move towards the batch's.

@@ -35,8 +35,8 @@ struct Score {
   std::int64_t images = 0;
 };
 
-/// A network with weights. Convolutions start normal with variance 2 / (out * kh * kw) (He et al., arXiv 1502.01852,
-/// the fan-out form that residual networks use), batch norms at 1 and 0, the classifier uniform within
+/// A network with weights. Convolutions start normal with variance 2 / (out per group * kh * kw) (He et al., arXiv
+/// 1502.01852, the fan-out form that residual networks use), batch norms at 1 and 0, the classifier uniform within
 /// +-1/sqrt(fan_in), kernels' weights by their role (stage.h).
 class Model {
  public:

@@ -26,9 +26,9 @@ struct Model::Impl::Maker {
   }
   void operator()(const layer::Conv& op) const {
     const std::int64_t in = op.in / op.groups;
-    const double fan_out = static_cast<double>(op.out / op.groups * op.kernel_h * op.kernel_w);
-    const at::Tensor weight =
-        at::empty({op.out, in, op.kernel_h, op.kernel_w}, at::kFloat).normal_(0.0, std::sqrt(2.0 / fan_out), generator);
+    const std::int64_t fan_out = op.out / op.groups * op.kernel_h * op.kernel_w;
+    const at::Tensor weight = at::empty({op.out, in, op.kernel_h, op.kernel_w}, at::kFloat)
+                                  .normal_(0.0, std::sqrt(2.0 / static_cast<double>(fan_out)), generator);
     add("weight", weight.contiguous(at::MemoryFormat::ChannelsLast), true, true);
     if (op.bias) add("bias", at::zeros({op.out}, at::kFloat), true, false);
   }
@@ -82,8 +82,7 @@ struct Model::Impl::Runner {
                       op.groups);
   }
   at::Tensor operator()(const layer::BatchNorm&) const {
-    return at::batch_norm(input(), part(0), part(1), part(2), part(3), training, norm_momentum,
-                          norm_epsilon, true);
+    return at::batch_norm(input(), part(0), part(1), part(2), part(3), training, norm_momentum, norm_epsilon, true);
   }
   at::Tensor operator()(const layer::Activation& op) const {
     at::Tensor x = input();

@@ -180,7 +180,7 @@ at::Tensor reduced(const BoundStage& stage, at::Tensor value, const std::vector<
   return value;
 }
 
-at::Tensor scaled(at::Tensor value, double factor) { return factor == 1.0 ? value : at::mul(value, factor); }
+at::Tensor scaled(const at::Tensor& value, double factor) { return factor == 1.0 ? value : at::mul(value, factor); }
 
 /// The factors of a product at the root; constants among them are multiplied together.
 struct Product {

@@ -20,7 +20,7 @@ enum class Precision : std::uint8_t {
 /// `warmup` of all steps and then falls to 0 along half a cosine (Loshchilov and Hutter, arXiv 1608.03983).
 struct Recipe {
   int epochs = 2;
-  int batch = 128;  ///< at least 2: a batch norm of one image may have no variance at all
+  int batch = 128;             ///< at least 2: a batch norm of one image may have no variance at all
   double learning_rate = 0.1;  ///< at its highest
   double warmup = 0.2;         ///< share of all steps, 0 .. 1
   double momentum = 0.9;

@@ -54,8 +54,8 @@ void check_fit(const NetworkPlan& plan, const Dataset& dataset, const Split& spl
     throw input_error("network {} tells {} classes apart, data set {} has {}", plan.network->name(),
                       plan.network->classes(), dataset.name, dataset.classes.size());
   if (split.train.size() < 2 || split.validation.empty())
-    throw input_error("data set {}: {} images to train on and {} to validate on, needed are at least 2 and 1", dataset.name,
-                      split.train.size(), split.validation.size());
+    throw input_error("data set {}: {} images to train on and {} to validate on, needed are at least 2 and 1",
+                      dataset.name, split.train.size(), split.validation.size());
 }
 
 /// Fisher and Yates; another order for each epoch.

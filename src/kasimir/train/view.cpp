@@ -2,6 +2,7 @@
 #include "kasimir/train/view.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace kasimir {
 namespace {
@@ -45,9 +46,9 @@ BoundCoord simplified(const BoundStage& stage, const BoundCoord& coord) {
 
 bool is_mixed_radix(const BoundStage& stage, const BoundCoord& coord, std::int64_t unit) {
   std::int64_t weight = unit;
-  for (auto term = coord.terms.rbegin(); term != coord.terms.rend(); ++term) {
-    if (term->second != weight) return false;
-    weight *= extent_of(stage, term->first);
+  for (const auto& [iter, factor] : std::views::reverse(coord.terms)) {
+    if (factor != weight) return false;
+    weight *= extent_of(stage, iter);
   }
   return true;
 }
@@ -77,7 +78,8 @@ ReadView::ReadView(const BoundGraph& graph, const BoundStage& stage, const Bound
   }
   for (std::size_t a = 0; a < coords.size(); ++a) {
     for (int iter : made[a]) {
-      if (std::ranges::count(backwards[a], iter) > 0) moves_.push_back(Flip{static_cast<std::int64_t>(iters_.size())});
+      if (std::ranges::count(backwards[a], iter) > 0)
+        moves_.emplace_back(Flip{static_cast<std::int64_t>(iters_.size())});
       iters_.push_back(iter);
     }
   }
@@ -90,7 +92,7 @@ BoundCoord ReadView::unwrapped(const BoundCoord& coord, std::int64_t dim) {
   BoundCoord plain{coord.terms, 0, std::nullopt};
   if (coord.terms.size() == 1 && coord.terms[0].second < 0) plain.offset = *coord.wrap - 1;
   const std::int64_t by = (coord.offset - plain.offset) % *coord.wrap;
-  if (by != 0) moves_.push_back(Roll{dim, -by});
+  if (by != 0) moves_.emplace_back(Roll{dim, -by});
   return plain;
 }
 
@@ -103,7 +105,7 @@ void ReadView::fit(const BoundStage& stage, std::vector<BoundCoord>& coords, con
     const std::int64_t end = first + span(stage, coords[a]) + 1;
     const std::int64_t start = std::clamp<std::int64_t>(first, 0, extents[a]);
     const std::int64_t stop = std::clamp<std::int64_t>(end, start, extents[a]);
-    if (start > 0 || stop < extents[a]) moves_.push_back(Narrow{static_cast<std::int64_t>(a), start, stop - start});
+    if (start > 0 || stop < extents[a]) moves_.emplace_back(Narrow{static_cast<std::int64_t>(a), start, stop - start});
     // constant_pad_nd counts axes from the last one.
     const std::size_t place = 2 * (coords.size() - 1 - a);
     pads[place] = start == stop ? 0 : start - first;
@@ -113,28 +115,28 @@ void ReadView::fit(const BoundStage& stage, std::vector<BoundCoord>& coords, con
   }
   if (!padded) return;
   while (pads.size() > 2 && pads[pads.size() - 1] == 0 && pads[pads.size() - 2] == 0) pads.resize(pads.size() - 2);
-  moves_.push_back(Pad{std::move(pads)});
+  moves_.emplace_back(Pad{std::move(pads)});
 }
 
 /// Cuts an axis of span + 1 elements into a dimension per iterator, the first in place of `dim`.
 std::vector<int> ReadView::cut(const BoundStage& stage, BoundCoord coord, std::int64_t dim) {
   if (coord.terms.empty()) {
-    moves_.push_back(Squeeze{dim});
+    moves_.emplace_back(Squeeze{dim});
     return {};
   }
   const std::int64_t unit = coord.terms.back().second;
   if (is_mixed_radix(stage, coord, unit)) {
-    if (unit > 1) moves_.push_back(Every{dim, unit});
+    if (unit > 1) moves_.emplace_back(Every{dim, unit});
     std::vector<int> made;
     std::vector<std::int64_t> extents;
     for (const auto& term : coord.terms) {
       made.push_back(term.first);
       extents.push_back(extent_of(stage, term.first));
     }
-    if (made.size() > 1) moves_.push_back(Unflatten{dim, std::move(extents)});
+    if (made.size() > 1) moves_.emplace_back(Unflatten{dim, std::move(extents)});
     return made;
   }
-  moves_.push_back(Windows{dim, span(stage, coord, 1) + 1, coord.terms[0].second});
+  moves_.emplace_back(Windows{dim, span(stage, coord, 1) + 1, coord.terms[0].second});
   std::vector<int> made{coord.terms[0].first};
   coord.terms.erase(coord.terms.begin());
   const std::vector<int> inner = cut(stage, std::move(coord), dim + 1);
@@ -149,7 +151,7 @@ void ReadView::meet_diagonals() {
         ++j;
         continue;
       }
-      moves_.push_back(Diagonal{static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)});
+      moves_.emplace_back(Diagonal{static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)});
       iters_.erase(iters_.begin() + static_cast<std::ptrdiff_t>(j));
     }
   }

@@ -183,6 +183,22 @@ TEST(Mix, MapsAnyAxesToAnyAxes) {
   });
 }
 
+TEST(Weights, HaveTheRoleThatTheirStartNeeds) {
+  const auto roles = [](const std::string& text) {
+    const Applied applied(text, {input_shape()}, {6, 4, 3, 4, 2}, 1);
+    std::vector<WeightRole> all;
+    for (const auto& tensor : applied.graph().tensors)
+      if (tensor.role == Role::weight) all.push_back(tensor.weight_role);
+    return all;
+  };
+  using Roles = std::vector<WeightRole>;
+  EXPECT_EQ(roles("conv(x, to=Co)"), Roles{WeightRole::linear});
+  EXPECT_EQ(roles("linear(x, to=Co)"), Roles{WeightRole::linear});
+  EXPECT_EQ(roles("mix(x, over=c, to=(c=Co))"), Roles{WeightRole::linear});
+  EXPECT_EQ(roles("scale(x, axes=c)"), Roles{WeightRole::scale});
+  EXPECT_EQ(roles("norm(x)"), (Roles{WeightRole::scale, WeightRole::offset}));
+}
+
 TEST(Weights, KnowWhatTheyAreSummedOver) {
   const auto fan_in = [](const std::string& text, const char* shape) {
     const Applied applied(text, {shape_from(shape)}, {6, 4, 3, 4, 2}, 1);
