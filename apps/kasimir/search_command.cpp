@@ -187,7 +187,7 @@ int run(const SearchCommand& options) {
 
 void add_training_options(CLI::App& command, SearchCommand& options) {
   command.add_option("--quick-images", options.quick_images,
-                     "training images of the first rung, 0 for all (default 6000)");
+                     "training images of the first rung, 0 for all (default 8000)");
   command.add_option("--quick-epochs", options.spec.rungs[0].epochs, "epochs of the first rung; one epoch ranks badly")
       ->capture_default_str();
   command.add_option("--longer-images", options.spec.rungs[1].images, "training images of the second rung, 0 for all")
@@ -196,7 +196,7 @@ void add_training_options(CLI::App& command, SearchCommand& options) {
       ->capture_default_str();
   command.add_option("--full-images", options.spec.rungs[2].images, "training images of the finalists, 0 for all")
       ->capture_default_str();
-  command.add_option("--full-epochs", options.full_epochs, "epochs of the finalists (default 3)");
+  command.add_option("--full-epochs", options.full_epochs, "epochs of the finalists (default 5)");
   command.add_option("--learning-rate", options.spec.learning_rate, "highest rate of the one-cycle schedule")
       ->capture_default_str();
   command.add_option("--batch", options.spec.batch, "images per step")->capture_default_str();

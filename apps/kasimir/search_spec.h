@@ -38,7 +38,7 @@ struct SearchSpec {
   bool allow_global = true;
   std::uint64_t seed = 1;
   double validation = 0.1;  ///< share of the training images
-  std::array<RungPlan, 3> rungs{RungPlan{2, 6000}, RungPlan{2, 12000}, RungPlan{3, 0}};
+  std::array<RungPlan, 3> rungs{RungPlan{2, 8000}, RungPlan{3, 20000}, RungPlan{5, 0}};
   double learning_rate = 0.1;
   int batch = 128;
   double label_smoothing = 0.0;
