@@ -59,6 +59,12 @@ void emit_softmax(StageBuilder& build, int tensor, const Shape& shape, AxisSet a
 Outcome<Shape> same_shape(const Call& call) { return call.shape(); }
 Outcome<Draw> propose_nothing(Proposer& /*proposer*/) { return Draw{}; }
 
+AxisSet draw_weighted_axes(Proposer& proposer) {
+  AxisSet allowed{channel, group, window_h, window_w};
+  if (proposer.weights_may_depend_on_resolution) allowed = AxisSet{channel, group, window_h, window_w, height, width};
+  return draw_axes(proposer, allowed, 2);
+}
+
 AxisSet draw_axes(Proposer& proposer, AxisSet allowed, std::size_t most) {
   std::vector<AxisKind> kinds;
   for (const Axis& axis : proposer.shape())
@@ -83,6 +89,18 @@ Numbers one_or_two(int a, int b) {
   numbers.value = {static_cast<std::int16_t>(a), static_cast<std::int16_t>(a == b ? 0 : b)};
   numbers.count = a == b ? 1 : 2;
   return numbers;
+}
+
+Outcome<Shape> without_stride(const Call& call) {
+  Shape y = call.shape();
+  bool any = false;
+  for (Axis& axis : y) {
+    if (!is_spatial(axis.kind) || !has_stride(axis.extent)) continue;
+    axis.extent /= Size(Symbol::s);
+    any = true;
+  }
+  if (!any) return Rejection{"the operand still has the site's stride", str(call.shape())};
+  return y;
 }
 
 bool has_stride(const Size& extent) { return extent.power(Symbol::s) > 0; }

@@ -40,6 +40,9 @@ Expr apply_function(Draft& draft, Expr x) {
 /// A non-empty random subset of the axes of `shape` that are in `allowed`, of at most `most` axes.
 AxisSet draw_axes(Proposer& proposer, AxisSet allowed, std::size_t most);
 
+/// The same for axes along which a weight varies: height and width only where weights may depend on the resolution.
+AxisSet draw_weighted_axes(Proposer& proposer);
+
 /// Window, dilation of odd windows: the offset that centres it, d*(k-1)/2.
 std::int64_t centre(std::int64_t window, std::int64_t dilation);
 
@@ -48,6 +51,8 @@ Numbers one_or_two(int a, int b);
 
 /// The symbol `s` divides the extent: a strided step may still take it away.
 bool has_stride(const Size& extent);
+/// Shape rule of the primitives that take the site's stride along height and width.
+Outcome<Shape> without_stride(const Call& call);
 /// Some site has a stride above 1.
 bool any_stride(const SiteSet& sites);
 

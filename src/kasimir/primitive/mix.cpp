@@ -43,9 +43,7 @@ void stages(const Call& call, StageBuilder& build) {
 
 Outcome<Draw> propose(Proposer& proposer) {
   const Shape& x = proposer.shape();
-  AxisSet allowed{channel, group, window_h, window_w};
-  if (proposer.weights_may_depend_on_resolution) allowed = AxisSet{channel, group, window_h, window_w, height, width};
-  const AxisSet over = draw_axes(proposer, allowed, 2);
+  const AxisSet over = draw_weighted_axes(proposer);
   if (over.empty()) return Rejection{"mix: the operand has an axis to mix", str(x)};
   Shape to;
   if (over.has(channel) && find_axis(x, window_h) < 0 && find_axis(x, window_w) < 0 && proposer.rng.chance(0.5)) {

@@ -6,18 +6,6 @@ namespace {
 
 constexpr int by_max = 1;
 
-Outcome<Shape> shape(const Call& call) {
-  Shape y = call.shape();
-  bool any = false;
-  for (Axis& axis : y) {
-    if (!is_spatial(axis.kind) || !has_stride(axis.extent)) continue;
-    axis.extent /= Size(Symbol::s);
-    any = true;
-  }
-  if (!any) return Rejection{"the operand still has the site's stride", str(call.shape())};
-  return y;
-}
-
 void stages(const Call& call, StageBuilder& build) {
   const Size s(Symbol::s);
   Draft draft = build.draft();
@@ -59,7 +47,7 @@ const Primitive pool_record{
     .source = "Canvas's first code (average pool by the site's stride)",
     .params = params,
     .weight = 0.8,
-    .shape = shape,
+    .shape = without_stride,
     .stages = stages,
     .propose = propose,
 };

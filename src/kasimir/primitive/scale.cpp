@@ -28,9 +28,7 @@ void stages(const Call& call, StageBuilder& build) {
 }
 
 Outcome<Draw> propose(Proposer& proposer) {
-  AxisSet allowed{channel, group, window_h, window_w};
-  if (proposer.weights_may_depend_on_resolution) allowed = AxisSet{channel, group, window_h, window_w, height, width};
-  const AxisSet axes = draw_axes(proposer, allowed, 2);
+  const AxisSet axes = draw_weighted_axes(proposer);
   if (axes.empty()) return Rejection{"scale: the operand has an axis to scale along", str(proposer.shape())};
   return Draw{{axes}, {}};
 }

@@ -4,18 +4,6 @@
 namespace kasimir {
 namespace {
 
-Outcome<Shape> shape(const Call& call) {
-  Shape y = call.shape();
-  bool any = false;
-  for (Axis& axis : y) {
-    if (!is_spatial(axis.kind) || !has_stride(axis.extent)) continue;
-    axis.extent /= Size(Symbol::s);
-    any = true;
-  }
-  if (!any) return Rejection{"the operand still has the site's stride", str(call.shape())};
-  return y;
-}
-
 void stages(const Call& call, StageBuilder& build) {
   const Size s(Symbol::s);
   Draft draft = build.draft();
@@ -41,7 +29,7 @@ const Primitive stride_record{
     .brief = "keeps every s-th row and column, s being the site's stride",
     .source = "strided convolution, as its own step",
     .weight = 0.8,
-    .shape = shape,
+    .shape = without_stride,
     .stages = stages,
     .propose = propose,
 };

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <optional>
+#include <set>
 
 namespace kasimir {
 namespace {
@@ -60,7 +61,7 @@ Limit limit_of(std::string_view text, std::string_view part) {
 
 std::string text(double value, bool relative) {
   if (value == std::numeric_limits<double>::infinity() || value == 0.0) return "";
-  if (relative) return fmt::format("{:g}", value);
+  if (relative) return fmt::format("{:.10g}", value);
   for (const auto& [unit, letter] : {std::pair{1e9, "G"}, {1e6, "M"}})
     if (value >= unit) return fmt::format("{:.10g}{}", value / unit, letter);
   return fmt::format("{:.10g}k", value / 1e3);
@@ -70,6 +71,7 @@ std::string text(double value, bool relative) {
 
 Budget Budget::parse(std::string_view text) {
   Budget budget;
+  std::set<std::string> seen;
   for (const std::string& part : split(text, ',')) {
     const auto sides = split(part, '=');
     const std::string name(trim(sides[0]));
@@ -77,6 +79,7 @@ Budget Budget::parse(std::string_view text) {
     if (name != "macs" && name != "params")
       throw input_error("the budget knows no `{}`, {}", name, suggestion(name, {"macs", "params"}))
           .note(std::string(form));
+    if (!seen.insert(name).second) throw input_error("the budget `{}` gives {} twice", text, name);
     (name == "macs" ? budget.macs : budget.params) = limit_of(sides[1], part);
   }
   return budget;

@@ -22,6 +22,8 @@ void GrowthLimits::check(Catalog catalog) const {
   if (min_primitives < 1 || max_primitives < min_primitives || max_primitives > 40)
     throw input_error("kernels of {}..{} primitives were asked for; the range must lie within 1..40", min_primitives,
                       max_primitives);
+  if (require.size() > static_cast<std::size_t>(max_primitives))
+    throw input_error("{} primitives are required in kernels of at most {}", require.size(), max_primitives);
   if (max_width < 1 || max_width > 8)
     throw input_error("a width of {} was asked for; it must lie within 1..8", max_width);
 }

@@ -15,7 +15,7 @@ Outcome<BoundGraph> at_small_site(const Kernel& kernel) {
       last = graph.rejection();
       continue;
     }
-    auto fitted = least_fit(kernel, *graph, site);
+    auto fitted = any_fit(kernel, *graph, site);
     if (!fitted.ok()) {
       last = fitted.rejection();
       continue;

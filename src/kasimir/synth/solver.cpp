@@ -300,7 +300,7 @@ Outcome<FitCost> fit(Kernel& kernel, const Graph& graph, std::span<const SiteLoa
   return result;
 }
 
-Outcome<Binding> least_fit(const Kernel& kernel, const Graph& graph, const Site& site) {
+Outcome<Binding> any_fit(const Kernel& kernel, const Graph& graph, const Site& site) {
   Solver solver(kernel, graph, {.lane = 1});
   if (auto reason = solver.add({site})) return *reason;
   SiteProblem& problem = solver.sites().front();

@@ -48,7 +48,7 @@ Outcome<FitCost> fit(Kernel& kernel, const Graph& graph, std::span<const SiteLoa
 /// Every symbolic size that must be whole for the stages to be legal, without repeats.
 std::vector<Size> whole_sizes(const Graph& graph);
 
-/// The smallest legal values at one site without any budget, or a Rejection.
-Outcome<Binding> least_fit(const Kernel& kernel, const Graph& graph, const Site& site);
+/// Legal values at one site without any budget, near half of Co each, or a Rejection.
+Outcome<Binding> any_fit(const Kernel& kernel, const Graph& graph, const Site& site);
 
 }  // namespace kasimir

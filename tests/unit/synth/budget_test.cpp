@@ -61,6 +61,7 @@ const Wrong wrong[] = {
     {"macs=..k", "2: the budget `macs=..k` has no number where `` stands" + form},
     {"macs=..1m", "2: the budget `macs=..1m` has no number where `1m` stands" + form},
     {"macs=0.1..5k", "2: the budget `macs=0.1..5k` mixes a fraction with an absolute number" + form},
+    {"macs=..1,macs=..2", "2: the budget `macs=..1,macs=..2` gives macs twice"},
     {"macs=0.5..0.1", "2: the budget `macs=0.5..0.1` is empty: its lower bound is above its upper bound"},
 };
 

@@ -47,6 +47,14 @@ TEST(GrowthLimits, RefuseAContradiction) {
             "2: the primitive `conv` is required and not allowed at once");
 }
 
+TEST(GrowthLimits, RefuseMoreRequiredPrimitivesThanAKernelHas) {
+  EXPECT_EQ(error_of([](GrowthLimits& l) {
+              l.min_primitives = l.max_primitives = 1;
+              l.require = {"conv", "relu"};
+            }),
+            "2: 2 primitives are required in kernels of at most 1");
+}
+
 TEST(GrowthLimits, RefuseImpossibleNumbers) {
   EXPECT_EQ(error_of([](GrowthLimits& l) { l.min_primitives = 0; }),
             "2: kernels of 0..12 primitives were asked for; the range must lie within 1..40");

@@ -129,7 +129,7 @@ TEST(LeastFit, GivesLegalValuesAtOneSite) {
       catalog());
   const Site site{8, 8, 5, 6, 1};
   const Graph graph = lower(kernel, SiteSet({site}, kernel.choices)).value();
-  const auto fitted = least_fit(kernel, graph, site);
+  const auto fitted = any_fit(kernel, graph, site);
   ASSERT_TRUE(fitted.ok());
   EXPECT_EQ((*fitted)[Symbol::x0] % 4, 0);
   EXPECT_EQ((*fitted)[Symbol::x1] % 4, 0);
