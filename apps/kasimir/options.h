@@ -25,6 +25,9 @@ struct CommonOptions {
   std::vector<std::string> forbid;
   std::vector<std::string> require;
   std::uint64_t seed = 1;
+  bool allow_pointwise = false;
+  bool allow_unmixed = false;
+  bool allow_resolution = false;
 };
 void add_network_options(CLI::App& app, CommonOptions& options);
 void add_kernel_options(CLI::App& app, CommonOptions& options);

@@ -58,6 +58,9 @@ int run(const SampleCommand& options) {
   sampling.limits.allow = options.common.allow;
   sampling.limits.forbid = options.common.forbid;
   sampling.limits.require = options.common.require;
+  sampling.limits.weights_may_depend_on_resolution = options.common.allow_resolution;
+  sampling.wanted.channel_mixing = !options.common.allow_unmixed;
+  sampling.wanted.neighbourhood = !options.common.allow_pointwise;
   const Sampler sampler(catalog(), loads, sampling, options.common.seed);
   if (!options.out.empty()) std::filesystem::create_directories(options.out);
 

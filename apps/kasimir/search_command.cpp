@@ -65,12 +65,13 @@ SearchSpec finish_spec(const SearchCommand& options) {
   spec.require = options.common.require;
   spec.seed = options.common.seed;
   spec.allow_global = !options.no_global;
+  spec.allow_pointwise = options.common.allow_pointwise;
+  spec.allow_unmixed = options.common.allow_unmixed;
+  spec.allow_resolution = options.common.allow_resolution;
   spec.flip = !options.no_flip;
   if (options.quick_images >= 0) spec.rungs[0].images = options.quick_images;
   if (options.full_epochs > 0) spec.rungs[2].epochs = options.full_epochs;
   if (std::filesystem::exists(spec.data)) spec.data = std::filesystem::absolute(spec.data).lexically_normal().string();
-  // Finalists are trained to the end in any case: a search for time is to try kernels first of all.
-  spec.ladder.explore_min = 0.4;
   spec.ladder.time_limit_s = options.time.empty() ? 0 : parse_seconds(options.time);
   if (spec.ladder.trials == 0 && options.time.empty()) spec.ladder.time_limit_s = 600;
   spec.ladder.workers =
@@ -196,7 +197,7 @@ void add_training_options(CLI::App& command, SearchCommand& options) {
       ->capture_default_str();
   command.add_option("--full-images", options.spec.rungs[2].images, "training images of the finalists, 0 for all")
       ->capture_default_str();
-  command.add_option("--full-epochs", options.full_epochs, "epochs of the finalists (default 5)");
+  command.add_option("--full-epochs", options.full_epochs, "epochs of the finalists (default 4)");
   command.add_option("--learning-rate", options.spec.learning_rate, "highest rate of the one-cycle schedule")
       ->capture_default_str();
   command.add_option("--batch", options.spec.batch, "images per step")->capture_default_str();

@@ -22,6 +22,9 @@ Json SearchSpec::to_json() const {
           {"forbid", forbid},
           {"require", require},
           {"allow_global", allow_global},
+          {"allow_pointwise", allow_pointwise},
+          {"allow_unmixed", allow_unmixed},
+          {"allow_resolution", allow_resolution},
           {"seed", seed},
           {"validation", validation},
           {"rungs", rung_list},
@@ -53,6 +56,9 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     json.at("forbid").get_to(spec.forbid);
     json.at("require").get_to(spec.require);
     json.at("allow_global").get_to(spec.allow_global);
+    json.at("allow_pointwise").get_to(spec.allow_pointwise);
+    json.at("allow_unmixed").get_to(spec.allow_unmixed);
+    json.at("allow_resolution").get_to(spec.allow_resolution);
     json.at("seed").get_to(spec.seed);
     json.at("validation").get_to(spec.validation);
     for (std::size_t i = 0; i < spec.rungs.size(); ++i) {
@@ -85,7 +91,8 @@ SampleOptions SearchSpec::sample_options() const {
                     .forbid = forbid,
                     .require = require};
   options.budget = Budget::parse(budget);
-  options.wanted.allow_global = allow_global;
+  options.limits.weights_may_depend_on_resolution = allow_resolution;
+  options.wanted = {.channel_mixing = !allow_unmixed, .neighbourhood = !allow_pointwise, .allow_global = allow_global};
   return options;
 }
 

@@ -28,7 +28,7 @@ struct SearchSpec {
   double width = 1.0;
   std::vector<std::string> replace;
   std::vector<std::string> keep;
-  std::string budget = "macs=0.05..0.5,params=0.02..0.5";
+  std::string budget = "macs=0.2..0.5,params=0.1..0.5";
   int min_primitives = 2;
   int max_primitives = 8;
   int max_width = 3;
@@ -36,15 +36,18 @@ struct SearchSpec {
   std::vector<std::string> forbid;
   std::vector<std::string> require;
   bool allow_global = true;
+  bool allow_pointwise = false;
+  bool allow_unmixed = false;
+  bool allow_resolution = false;
   std::uint64_t seed = 1;
   double validation = 0.1;  ///< share of the training images
-  std::array<RungPlan, 3> rungs{RungPlan{2, 8000}, RungPlan{3, 20000}, RungPlan{5, 0}};
+  std::array<RungPlan, 3> rungs{RungPlan{2, 8000}, RungPlan{3, 20000}, RungPlan{4, 0}};
   double learning_rate = 0.1;
   int batch = 128;
   double label_smoothing = 0.0;
   bool flip = true;
   std::int64_t train_limit = 0;  ///< images of the data set to use at all; 0: all
-  double slowest = 6.0;          ///< training step against the original's, above which a candidate is screened out
+  double slowest = 2.5;          ///< training step against the original's, above which a candidate is screened out
   int latency_batch = 32;
   int latency_threads = 1;
   std::string device = "cpu";

@@ -9,7 +9,7 @@ const Primitive abs_record{
     .family = Family::arithmetic,
     .brief = "absolute value",
     .source = "element-wise, Canvas (arXiv 2304.07741)",
-    .weight = 0.4,
+    .weight = 0.3,
     .shape = same_shape,
     .stages = pointwise<apply_function<Fn::abs>>,
     .propose = propose_nothing,

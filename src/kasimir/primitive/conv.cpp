@@ -163,7 +163,7 @@ const Primitive conv_record{
     .brief = "convolution: k x k, k x 1 or 1 x k, dilated, grouped, depthwise, strided",
     .source = "Canvas's published code; depthwise: Howard et al., MobileNets (arXiv 1704.04861)",
     .params = params,
-    .weight = 2.2,
+    .weight = 2.6,
     .weighted = true,
     .shape = shape,
     .stages = stages,

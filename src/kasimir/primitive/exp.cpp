@@ -9,7 +9,7 @@ const Primitive exp_record{
     .family = Family::arithmetic,
     .brief = "exponential",
     .source = "element-wise, Canvas (arXiv 2304.07741)",
-    .weight = 0.3,
+    .weight = 0.2,
     .shape = same_shape,
     .stages = pointwise<apply_function<Fn::exp>>,
     .propose = propose_nothing,

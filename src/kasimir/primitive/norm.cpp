@@ -68,7 +68,7 @@ const Primitive norm_record{
     .family = Family::arithmetic,
     .brief = "batch norm per channel with learned scale and offset",
     .source = "Ioffe and Szegedy, arXiv 1502.03167; running variance is stored biased",
-    .weight = 0.9,
+    .weight = 1.2,
     .weighted = true,
     .shape = shape,
     .stages = stages,

@@ -9,7 +9,7 @@ const Primitive sigmoid_record{
     .family = Family::arithmetic,
     .brief = "1 / (1 + exp(-x))",
     .source = "activation, Canvas (arXiv 2304.07741), section 4",
-    .weight = 0.8,
+    .weight = 0.5,
     .shape = same_shape,
     .stages = pointwise<apply_function<Fn::sigmoid>>,
     .propose = propose_nothing,

@@ -14,7 +14,7 @@ const Primitive sin_record{
     .family = Family::arithmetic,
     .brief = "sin(pi/2 * x)",
     .source = "element-wise, Canvas's published code",
-    .weight = 0.3,
+    .weight = 0.2,
     .shape = same_shape,
     .stages = pointwise<value>,
     .propose = propose_nothing,

@@ -19,7 +19,7 @@ const Primitive sqrt_record{
     .family = Family::arithmetic,
     .brief = "sqrt(|x| + 1/1000)",
     .source = "element-wise, Canvas's published code; the constant keeps the gradient finite at 0",
-    .weight = 0.3,
+    .weight = 0.2,
     .shape = same_shape,
     .stages = pointwise<value>,
     .propose = propose_nothing,

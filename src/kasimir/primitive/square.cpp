@@ -14,7 +14,7 @@ const Primitive square_record{
     .family = Family::arithmetic,
     .brief = "x * x",
     .source = "element-wise, Canvas (arXiv 2304.07741)",
-    .weight = 0.4,
+    .weight = 0.3,
     .shape = same_shape,
     .stages = pointwise<value>,
     .propose = propose_nothing,

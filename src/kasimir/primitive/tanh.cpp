@@ -9,7 +9,7 @@ const Primitive tanh_record{
     .family = Family::arithmetic,
     .brief = "hyperbolic tangent",
     .source = "activation, Canvas (arXiv 2304.07741), section 4",
-    .weight = 0.6,
+    .weight = 0.3,
     .shape = same_shape,
     .stages = pointwise<apply_function<Fn::tanh>>,
     .propose = propose_nothing,

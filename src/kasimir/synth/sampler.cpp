@@ -55,8 +55,8 @@ std::optional<Rejection> Sampler::unwanted(const View& view) const {
   if (view.is_blind) return Rejection{"screen: every output depends on the input", ""};
   if (options_.wanted.channel_mixing && !view.mixes_channels)
     return Rejection{"screen: every output sees every input channel", ""};
-  if (options_.wanted.neighbourhood && !view.sees_neighbourhood)
-    return Rejection{"screen: some output sees its neighbourhood", ""};
+  if (options_.wanted.neighbourhood && !(view.sees_height && view.sees_width))
+    return Rejection{"screen: some output sees other rows and other columns", ""};
   if (!options_.wanted.allow_global && view.is_global) return Rejection{"screen: no output sees the whole image", ""};
   return std::nullopt;
 }

@@ -9,10 +9,10 @@
 
 namespace kasimir {
 
-/// What a sampled kernel must see. By default it mixes channels, sees a neighbourhood, and is not blind.
+/// What a sampled kernel must see. By default it mixes channels and sees a neighbourhood; it is never blind.
 struct Wanted {
   bool channel_mixing = true;
-  bool neighbourhood = true;
+  bool neighbourhood = true;  ///< other rows and other columns
   bool allow_global = true;  ///< kernels in which an output sees the whole image
 };
 
