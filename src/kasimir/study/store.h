@@ -107,7 +107,8 @@ class Store {
   /// held against the jobs: the whole search was killed.
   int requeue_dead_local(double now, std::optional<int> max_lost);
 
-  /// The first queued job on rungs up to `rung`, handed to `worker`.
+  /// The queued job on rungs up to `rung` that was queued first, the best candidate of a promotion before the others,
+  /// handed to `worker`.
   std::optional<Lease> lease(Rung rung, const std::string& worker, double now, double lease_s);
   /// A new trial number with its job on rung `quick`, handed to `worker`, which has to ask for the kernel.
   Lease propose(const std::string& worker, double now, double lease_s);

@@ -130,7 +130,7 @@ std::optional<Lease> Store::lease(Rung rung, const std::string& worker, double n
   std::optional<Lease> lease;
   transact([&] {
     const auto found =
-        select_jobs(*database_, "where state = 'queued' and rung <= :a order by rung, seed, trial limit 1", rung);
+        select_jobs(*database_, "where state = 'queued' and rung <= :a order by rung, seed, id limit 1", rung);
     if (!found.empty()) lease = take(found.front(), worker, now, lease_s);
   });
   return lease;

@@ -86,7 +86,7 @@ Json asked(int trials, double time_limit_s) {
 TEST_F(Ladder, ClimbsFromCandidatesToFinalistsToLatency) {
   begin(fake::spec(9));
   run();
-  EXPECT_EQ(log, "q0 q1 q2 q3 q4 q5 q6 q7 q8 q9 l0 l7 l8 l9 f0 f7 f8 f9 f0 f7 f8 f9 t7 t8 t9 ");
+  EXPECT_EQ(log, "q0 q1 q2 q3 q4 q5 q6 q7 q8 q9 l0 l9 l8 l7 f0 f9 f8 f7 f0 f9 f8 f7 t7 t8 t9 ");
   EXPECT_EQ(store->trial_counts(), (std::map<TrialState, int>{{TrialState::complete, 3}, {TrialState::stopped, 6}}));
   EXPECT_EQ(store->trial(0).state, TrialState::complete);
   EXPECT_EQ(store->trial(1).reason, "not among the best 3 of 9 on rung quick");
@@ -132,7 +132,7 @@ TEST_F(Ladder, LeavesRungsOutThatAreNotAskedFor) {
   spec["ladder"]["finalist_seeds"] = 1;
   begin(spec);
   run();
-  EXPECT_EQ(log, "q0 q1 q2 q3 q4 f0 f2 f3 f4 ");
+  EXPECT_EQ(log, "q0 q1 q2 q3 q4 f0 f4 f3 f2 ");
 }
 
 TEST_F(Ladder, DoesNotCountRejectedCandidates) {
@@ -203,7 +203,7 @@ TEST_F(Ladder, GoesOnWithMoreTrialsWithoutRepeatingAny) {
   log.clear();
   begin(fake::spec(6));
   run();
-  EXPECT_EQ(log, "q4 q5 q6 l4 l5 l6 f4 f5 f6 f4 f5 f6 t4 t5 t6 ");
+  EXPECT_EQ(log, "q4 q5 q6 l6 l5 l4 f6 f5 f4 f6 f5 f4 t4 t5 t6 ");
   EXPECT_EQ(store->jobs().size(), before + 3 + 3 + 6 + 3);
   EXPECT_EQ(store->trial(1).state, TrialState::complete);
 }
