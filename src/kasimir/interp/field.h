@@ -3,6 +3,9 @@
 
 #include "kasimir/interp/interpreter.h"
 
+#include <compare>
+#include <string>
+
 namespace kasimir {
 
 /// The finite field of p = 2^31 - 1 elements (p mod 4 = 3): exact arithmetic without rounding, in which equal functions
@@ -21,9 +24,18 @@ struct FieldDomain {
   [[nodiscard]] static bool stabiliser() { return false; }
 };
 
-/// A hash of what the graph computes at inference: the output over the field at random inputs, weights and stored
+/// 124 bits that equal functions share, and that two different ones share by accident only.
+struct Fingerprint {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  auto operator<=>(const Fingerprint&) const = default;
+  [[nodiscard]] std::string str() const;  ///< 32 hexadecimal digits
+};
+
+/// A hash of what the graph computes at inference: of the output over the field at random inputs, weights and stored
 /// statistics (those of a batch would hide what a normalisation of a single number was given). Weights and statistics
-/// are drawn by their extents and their number in the order of definition: equal functions that define them alike meet.
-std::uint64_t fingerprint(const BoundGraph& graph, std::uint64_t seed);
+/// are drawn from the values that they are used with (WeightTies in fingerprint.h): equal functions meet, unless they
+/// name two weights of equal use in another order.
+Fingerprint fingerprint(const BoundGraph& graph, std::uint64_t seed);
 
 }  // namespace kasimir
