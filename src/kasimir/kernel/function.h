@@ -30,10 +30,25 @@ enum class Fn : std::uint8_t {
 };
 inline constexpr int fn_count = 18;
 
+/// Laws that a function keeps for every argument: in reals, and in the finite field in which kernels are compared. All
+/// but the last concern functions of one argument.
+struct FnTraits {
+  bool zero_to_zero = false;             ///< f(0) = 0
+  bool nonnegative = false;              ///< f(x) >= 0
+  bool odd = false;                      ///< f(-x) = -f(x)
+  bool even = false;                     ///< f(-x) = f(x)
+  bool idempotent = false;               ///< f(f(x)) = f(x)
+  bool identity_on_nonnegative = false;  ///< f(x) = x for x >= 0
+  bool keeps_magnitude = false;          ///< |f(x)| = |x|
+  bool linear = false;                   ///< f(x + y) = f(x) + f(y), f(a * x) = a * f(x)
+  bool commutative = false;              ///< f(a, b) = f(b, a)
+};
+
 struct FnInfo {
   std::string_view name;
   int arity;
   int ops;  ///< scalar operations that one application counts as, for costs; not a time
+  FnTraits traits;
 };
 
 const FnInfo& fn_info(Fn fn);

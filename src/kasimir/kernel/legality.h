@@ -4,6 +4,7 @@
 #include "kasimir/kernel/site.h"
 #include "kasimir/size/size.h"
 
+#include <string>
 #include <vector>
 
 namespace kasimir {
@@ -27,6 +28,14 @@ class SiteSet {
   /// smallest unknown: infinity, as without sites.
   [[nodiscard]] double largest(const Size& size) const;
   [[nodiscard]] double smallest(const Size& size) const;
+
+  /// What is said beside a rule that failed. A sampler that only counts rules turns it off: words take longer to make
+  /// than everything else.
+  template <typename Words>
+  [[nodiscard]] std::string explain(Words words) const {
+    return explains ? words() : std::string();
+  }
+  bool explains = true;
 
  private:
   std::vector<Site> sites_;

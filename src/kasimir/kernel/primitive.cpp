@@ -28,25 +28,40 @@ std::vector<std::string> primitive_names(Catalog catalog) {
   return names;
 }
 
-Size Proposer::draw_width() {
+std::vector<Option> Proposer::widths() const {
+  asked_for_widths_ = !closing;
+  if (closing) return {{Size(Symbol::Co)}};
   // A free width is what the budget solver can fit to the budget, so it is the most frequent draw; an open symbol is
   // reused as often as a new one is made, which keeps the number of unknowns small.
-  if (closing) return Size(Symbol::Co);
-  const double p = rng.unit();
-  if (p < 0.45 && (fresh_symbol || !open_symbols.empty())) {
-    if (!open_symbols.empty() && (!fresh_symbol || rng.chance(0.5))) return Size(rng.pick(open_symbols));
-    return Size(*fresh_symbol);
-  }
-  if (p < 0.80) return Size(Symbol::Co);
-  return Size(Symbol::Co) / Size(Symbol::r);
+  constexpr double free_share = 0.45;
+  std::vector<Option> options{{Size(Symbol::Co), 0.35}, {Size(Symbol::Co) / Size(Symbol::r), 0.2}};
+  const double fresh_share = !fresh_symbol ? 0.0 : open_symbols.empty() ? 1.0 : 0.5;
+  if (fresh_symbol) options.push_back({Size(*fresh_symbol), free_share * fresh_share});
+  for (Symbol symbol : open_symbols)
+    options.push_back({Size(symbol), free_share * (1.0 - fresh_share) / static_cast<double>(open_symbols.size())});
+  return options;
 }
 
-std::optional<Size> Proposer::draw_factor(const Size& extent) {
-  std::vector<Size> possible;
+std::vector<Option> Proposer::factors(const Size& extent) const {
+  std::vector<Option> possible;
   for (const Size& factor : {Size(Symbol::g), Size(Symbol::r), extent})
-    if (sites.whole(extent / factor) && !factor.is_one()) possible.push_back(factor);
-  if (possible.empty()) return std::nullopt;
-  return rng.pick(possible);
+    if (sites.whole(extent / factor) && !factor.is_one()) possible.push_back({factor});
+  return possible;
+}
+
+Draw draw(std::span<const Offer> offers, Rng& rng) {
+  const auto pick = [&](const auto& all) -> const auto& {
+    double total = 0.0;
+    for (const auto& one : all) total += one.weight;
+    double at = rng.unit() * total;
+    for (const auto& one : all)
+      if ((at -= one.weight) < 0.0) return one;
+    return all.back();
+  };
+  const Offer& offer = pick(offers);
+  Draw drawn{{}, offer.substitutions};
+  for (const auto& options : offer.options) drawn.arguments.push_back(pick(options).value);
+  return drawn;
 }
 
 }  // namespace kasimir

@@ -76,10 +76,18 @@ struct Substitution {
   bool operator==(const Substitution&) const = default;
 };
 
-/// What a primitive proposes to a sampler.
-struct Draw {
-  std::vector<Argument> arguments;
-  std::vector<Substitution> substitutions;
+/// One value that an argument may take, and how often relative to the others.
+struct Option {
+  Argument value;
+  double weight = 1.0;
+};
+
+/// Arguments that are likely to be legal for given operands: every argument is drawn from its options alone, so that
+/// all of them can be counted and listed. A primitive whose parameters depend on each other makes several offers.
+struct Offer {
+  double weight = 1.0;
+  std::vector<std::vector<Option>> options;  ///< per parameter
+  std::vector<Substitution> substitutions;   ///< which make the operands fit together
 };
 
 /// One fine-grained step. A record in a catalog: nothing outside its own file knows a primitive.
@@ -90,15 +98,16 @@ struct Primitive {
   std::string_view source;  ///< where the literature has it
   int operands = 1;
   std::span<const Param> params = {};
-  double weight = 1.0;    ///< how often a sampler tries it, relative to the others
-  bool weighted = false;  ///< has learned weights
+  double weight = 1.0;          ///< how often a sampler tries it, relative to the others
+  double closing_weight = 0.0;  ///< the same when the result must come nearer to the output's shape
+  bool weighted = false;        ///< has learned weights
 
   /// Shape of the result, or which rule failed.
   Outcome<Shape> (*shape)(const Call& call);
   /// The meaning: emits the stages; the last one defines the result, with the axes of shape().
   void (*stages)(const Call& call, StageBuilder& build);
-  /// Random arguments that are likely to be legal for the operands, or why there are none.
-  Outcome<Draw> (*propose)(Proposer& proposer);
+  /// What a sampler may draw the arguments from, at least one offer, or why there is none.
+  Outcome<std::vector<Offer>> (*offers)(const Proposer& proposer);
 };
 
 /// The catalog is handed down as data; names are unique.
@@ -108,28 +117,39 @@ using Catalog = std::span<const Primitive* const>;
 const Primitive* find_primitive(Catalog catalog, std::string_view name);
 std::vector<std::string> primitive_names(Catalog catalog);
 
-/// What a sampler offers to a primitive that proposes its arguments.
+/// What a sampler tells a primitive that makes its offers.
 class Proposer {
  public:
-  Proposer(std::vector<const Shape*> operands, const SiteSet& at_sites, Rng& random)
-      : sites(at_sites), rng(random), operands_(std::move(operands)) {}
+  Proposer(std::vector<const Shape*> operands, const SiteSet& at_sites)
+      : sites(at_sites), operands_(std::move(operands)) {}
 
   [[nodiscard]] const Shape& shape(int operand = 0) const { return *operands_[static_cast<std::size_t>(operand)]; }
 
   const SiteSet& sites;
-  Rng& rng;
   std::vector<Symbol> open_symbols;    ///< free symbols in use, without a value yet
   std::optional<Symbol> fresh_symbol;  ///< the next unused one, if the kernel may have another
   bool weights_may_depend_on_resolution = false;
   bool closing = false;  ///< the result should come nearer to the output's shape
 
-  /// A channel count for a result: Co, Ci, Co/r, a free symbol.
-  Size draw_width();
-  /// A symbolic factor of `extent` to group by: g, the whole extent, a free symbol; nothing if none fits.
-  std::optional<Size> draw_factor(const Size& extent);
+  /// Channel counts for a result: Co, Co/r, a free symbol; Co alone when closing.
+  [[nodiscard]] std::vector<Option> widths() const;
+  /// Symbolic factors of `extent` to group by: g, r, the whole extent; none if none fits.
+  [[nodiscard]] std::vector<Option> factors(const Size& extent) const;
+  /// The offers depend on which free symbols are in use.
+  [[nodiscard]] bool asked_for_widths() const { return asked_for_widths_; }
 
  private:
   std::vector<const Shape*> operands_;
+  mutable bool asked_for_widths_ = false;
 };
+
+/// What was drawn from offers.
+struct Draw {
+  std::vector<Argument> arguments;
+  std::vector<Substitution> substitutions;
+};
+
+/// One of the offers by weight, and in it every argument by weight.
+Draw draw(std::span<const Offer> offers, Rng& rng);
 
 }  // namespace kasimir

@@ -21,12 +21,14 @@ Outcome<Shape> shape(const Call& call) {
     const int i = find_axis(b, axis.kind);
     if (i < 0)
       return Rejection{"broadcast: the second operand has every axis of the first",
-                       fmt::format("{} against {}", str(a), str(b))};
+                       call.sites().explain([&] { return fmt::format("{} against {}", str(a), str(b)); })};
     const Size& extent = b[static_cast<std::size_t>(i)].extent;
     if (call.sites().equal(axis.extent, extent)) continue;
     if (axis.kind == channel && call.sites().whole(extent / axis.extent)) continue;
     return Rejection{"broadcast: extents are equal, or the first's channels divide the second's",
-                     fmt::format("{}={} against {}", axis_letter(axis.kind), axis.extent.str(), extent.str())};
+                     call.sites().explain([&] {
+                       return fmt::format("{}={} against {}", axis_letter(axis.kind), axis.extent.str(), extent.str());
+                     })};
   }
   return b;
 }
@@ -55,16 +57,15 @@ void stages(const Call& call, StageBuilder& build) {
   draft.emit(draft.apply(functions[call.word(0)], left, right));
 }
 
-Outcome<Draw> propose(Proposer& proposer) {
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
   const Shape& a = proposer.shape(0);
   const Shape& b = proposer.shape(1);
-  const double p = proposer.rng.unit();
-  Draw draw{{Word{static_cast<std::uint8_t>(p < 0.45 ? 0 : p < 0.55 ? 1 : p < 0.85 ? 2 : p < 0.95 ? 3 : 4)}}, {}};
+  Offer offer{1.0, {{{Word{0}, 0.45}, {Word{1}, 0.1}, {Word{2}, 0.3}, {Word{3}, 0.1}, {Word{4}, 0.05}}}, {}};
   for (const Axis& axis : a) {
     const int i = find_axis(b, axis.kind);
     if (i < 0)
       return Rejection{"broadcast: the second operand has every axis of the first",
-                       fmt::format("{} against {}", str(a), str(b))};
+                       proposer.sites.explain([&] { return fmt::format("{} against {}", str(a), str(b)); })};
     const Size& extent = b[static_cast<std::size_t>(i)].extent;
     if (proposer.sites.equal(axis.extent, extent)) continue;
     if (axis.kind == channel && !axis.extent.has_free() && !extent.has_free() &&
@@ -72,12 +73,14 @@ Outcome<Draw> propose(Proposer& proposer) {
       continue;
     // One substitution a step: a second one could contradict the first.
     const auto solution = solve_equal(axis.extent, extent, proposer.sites);
-    if (!solution || !draw.substitutions.empty())
-      return Rejection{"broadcast: shape matching solves the extents",
-                       fmt::format("{}={} against {}", axis_letter(axis.kind), axis.extent.str(), extent.str())};
-    draw.substitutions.push_back(*solution);
+    if (!solution || !offer.substitutions.empty())
+      return Rejection{"broadcast: shape matching solves the extents", proposer.sites.explain([&] {
+                         return fmt::format("{}={} against {}", axis_letter(axis.kind), axis.extent.str(),
+                                            extent.str());
+                       })};
+    offer.substitutions.push_back(*solution);
   }
-  return draw;
+  return std::vector<Offer>{std::move(offer)};
 }
 
 constexpr std::string_view operations[] = {"add", "sub", "mul", "max", "min"};
@@ -94,9 +97,10 @@ const Primitive broadcast_record{
     .operands = 2,
     .params = params,
     .weight = 2.0,
+    .closing_weight = 3.0,
     .shape = shape,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

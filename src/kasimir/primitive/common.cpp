@@ -20,8 +20,8 @@ Shape without(const Shape& shape, AxisSet removed) {
   return rest;
 }
 
-Rejection needs_axis(AxisKind kind, const Shape& shape) {
-  return {fmt::format("the operand has a {} axis", axis_word(kind)), str(shape)};
+Rejection needs_axis(AxisKind kind, const Shape& shape, const SiteSet& sites) {
+  return {fmt::format("the operand has a {} axis", axis_word(kind)), sites.explain([&] { return str(shape); })};
 }
 
 void emit_softmax(StageBuilder& build, int tensor, const Shape& shape, AxisSet axes) {
@@ -57,29 +57,32 @@ void emit_softmax(StageBuilder& build, int tensor, const Shape& shape, AxisSet a
 }
 
 Outcome<Shape> same_shape(const Call& call) { return call.shape(); }
-Outcome<Draw> propose_nothing(Proposer& /*proposer*/) { return Draw{}; }
+Outcome<std::vector<Offer>> offer_nothing(const Proposer& /*proposer*/) { return std::vector<Offer>{{}}; }
 
-AxisSet draw_weighted_axes(Proposer& proposer) {
+std::vector<Option> weighted_axis_sets(const Proposer& proposer) {
   AxisSet allowed{channel, group, window_h, window_w};
   if (proposer.weights_may_depend_on_resolution) allowed = AxisSet{channel, group, window_h, window_w, height, width};
-  return draw_axes(proposer, allowed, 2);
+  return axis_sets(proposer, allowed, 2);
 }
 
-AxisSet draw_axes(Proposer& proposer, AxisSet allowed, std::size_t most) {
-  std::vector<AxisKind> kinds;
-  for (const Axis& axis : proposer.shape())
-    if (allowed.has(axis.kind)) kinds.push_back(axis.kind);
-  AxisSet chosen;
-  if (kinds.empty()) return chosen;
+std::vector<Option> axis_sets(const Proposer& proposer, AxisSet allowed, std::size_t most) {
   // Height and width most often go together: what is done to one of them only is rarely wanted.
-  const bool both = std::ranges::count_if(kinds, is_spatial) == 2 || std::ranges::count_if(kinds, is_window) == 2;
-  const AxisKind first = proposer.rng.pick(kinds);
-  chosen.add(first);
-  if (most >= 2 && both && proposer.rng.chance(0.7)) {
-    for (AxisKind kind : kinds)
-      if ((is_spatial(first) && is_spatial(kind)) || (is_window(first) && is_window(kind))) chosen.add(kind);
-  }
-  return chosen;
+  constexpr double alone = 0.3;
+  constexpr double together = 1.4;
+  constexpr double grouped_channels = 0.5;
+  const auto here = [&](AxisKind kind) { return allowed.has(kind) && find_axis(proposer.shape(), kind) >= 0; };
+  std::vector<Option> options;
+  const auto add_pair = [&](AxisKind a, AxisKind b, double both, double one) {
+    const bool pair = most >= 2 && here(a) && here(b);
+    for (AxisKind kind : {a, b})
+      if (here(kind)) options.push_back({AxisSet{kind}, pair ? one : 1.0});
+    if (pair) options.push_back({AxisSet{a, b}, both});
+  };
+  add_pair(group, channel, grouped_channels, 1.0);
+  add_pair(window_h, window_w, together, alone);
+  add_pair(height, width, together, alone);
+  if (here(token)) options.push_back({AxisSet{token}, 1.0});
+  return options;
 }
 
 std::int64_t centre(std::int64_t window, std::int64_t dilation) { return dilation * (window - 1) / 2; }
@@ -99,7 +102,9 @@ Outcome<Shape> without_stride(const Call& call) {
     axis.extent /= Size(Symbol::s);
     any = true;
   }
-  if (!any) return Rejection{"the operand still has the site's stride", str(call.shape())};
+  if (!any)
+    return Rejection{"the operand still has the site's stride",
+                     call.sites().explain([&] { return str(call.shape()); })};
   return y;
 }
 

@@ -18,14 +18,14 @@ std::vector<Coord> pass_or_reduce(Draft& draft, const Shape& shape, AxisSet redu
 /// The axes not in `removed`.
 Shape without(const Shape& shape, AxisSet removed);
 
-Rejection needs_axis(AxisKind kind, const Shape& shape);
+Rejection needs_axis(AxisKind kind, const Shape& shape, const SiteSet& sites);
 
 /// The stages of a softmax over `axes` of a tensor of that shape; readers recognise softmax by this form only.
 void emit_softmax(StageBuilder& build, int tensor, const Shape& shape, AxisSet axes);
 
 /// Records of the pointwise primitives: the same shape, one stage, `value(draft, read)` as expression.
 Outcome<Shape> same_shape(const Call& call);
-Outcome<Draw> propose_nothing(Proposer& proposer);
+Outcome<std::vector<Offer>> offer_nothing(const Proposer& proposer);
 template <Expr (*Value)(Draft&, Expr)>
 void pointwise(const Call& call, StageBuilder& build) {
   Draft draft = build.draft();
@@ -37,11 +37,12 @@ Expr apply_function(Draft& draft, Expr x) {
   return draft.apply(Function, x);
 }
 
-/// A non-empty random subset of the axes of `shape` that are in `allowed`, of at most `most` axes.
-AxisSet draw_axes(Proposer& proposer, AxisSet allowed, std::size_t most);
+/// The axes of the operand that are in `allowed`, each alone and, up to `most`, the pairs that belong together (height
+/// and width, window height and width, group and channel), as options of an argument.
+std::vector<Option> axis_sets(const Proposer& proposer, AxisSet allowed, std::size_t most);
 
 /// The same for axes along which a weight varies: height and width only where weights may depend on the resolution.
-AxisSet draw_weighted_axes(Proposer& proposer);
+std::vector<Option> weighted_axis_sets(const Proposer& proposer);
 
 /// Window, dilation of odd windows: the offset that centres it, d*(k-1)/2.
 std::int64_t centre(std::int64_t window, std::int64_t dilation);

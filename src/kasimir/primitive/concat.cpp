@@ -9,20 +9,20 @@ Outcome<Shape> shape(const Call& call) {
   const Shape& b = call.shape(1);
   const auto both = [&] { return fmt::format("{} with {}", str(a), str(b)); };
   if (find_axis(a, channel) < 0 || find_axis(b, channel) < 0)
-    return Rejection{"concat: both operands have channels", both()};
-  if (a.size() != b.size()) return Rejection{"concat: the operands have the same axes", both()};
+    return Rejection{"concat: both operands have channels", call.sites().explain(both)};
+  if (a.size() != b.size()) return Rejection{"concat: the operands have the same axes", call.sites().explain(both)};
   Shape y = a;
   for (Axis& axis : y) {
     const int i = find_axis(b, axis.kind);
-    if (i < 0) return Rejection{"concat: the operands have the same axes", both()};
+    if (i < 0) return Rejection{"concat: the operands have the same axes", call.sites().explain(both)};
     const Size& other = b[static_cast<std::size_t>(i)].extent;
     if (axis.kind == channel) {
       const Size ratio = other / axis.extent;
       // Sizes are monomials: a sum of two is one only if they differ by a number.
-      if (!ratio.is_number()) return Rejection{"concat: the channels have a numeric ratio", both()};
+      if (!ratio.is_number()) return Rejection{"concat: the channels have a numeric ratio", call.sites().explain(both)};
       axis.extent *= Size(ratio.coefficient() + Rational(1));
     } else if (!call.sites().equal(axis.extent, other)) {
-      return Rejection{"concat: all extents but the channels are equal", both()};
+      return Rejection{"concat: all extents but the channels are equal", call.sites().explain(both)};
     }
   }
   return y;
@@ -45,14 +45,15 @@ void stages(const Call& call, StageBuilder& build) {
   draft.emit(draft.apply(Fn::join, left, right));
 }
 
-Outcome<Draw> propose(Proposer& proposer) {
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
   const Size a = extent_of(proposer.shape(0), channel);
   const Size b = extent_of(proposer.shape(1), channel);
-  if ((a / b).is_number()) return Draw{};
+  if ((a / b).is_number()) return std::vector<Offer>{{}};
   const auto solution = solve_equal(a, b, proposer.sites);
   if (!solution)
-    return Rejection{"concat: shape matching solves the channels", fmt::format("c={} with c={}", a.str(), b.str())};
-  return Draw{{}, {*solution}};
+    return Rejection{"concat: shape matching solves the channels",
+                     proposer.sites.explain([&] { return fmt::format("c={} with c={}", a.str(), b.str()); })};
+  return std::vector<Offer>{{1.0, {}, {*solution}}};
 }
 
 }  // namespace
@@ -65,9 +66,10 @@ const Primitive concat_record{
     .source = "Huang et al., DenseNet (arXiv 1608.06993)",
     .operands = 2,
     .weight = 0.7,
+    .closing_weight = 0.3,
     .shape = shape,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

@@ -21,24 +21,29 @@ Size group_count(const Call& call) {
 Outcome<Shape> shape(const Call& call) {
   const Shape& x = call.shape();
   const Size groups = group_count(call);
-  if (find_axis(x, channel) < 0) return needs_axis(channel, x);
+  if (find_axis(x, channel) < 0) return needs_axis(channel, x, call.sites());
   if (find_axis(x, window_h) >= 0 || find_axis(x, window_w) >= 0)
-    return Rejection{"conv: the operand has no window axes", str(x)};
+    return Rejection{"conv: the operand has no window axes", call.sites().explain([&] { return str(x); })};
   if (find_axis(x, group) >= 0 && !call.size(groups_param).is_one())
-    return Rejection{"conv: groups come from the group axis or from the parameter, not both", str(x)};
+    return Rejection{"conv: groups come from the group axis or from the parameter, not both",
+                     call.sites().explain([&] { return str(x); })};
   const bool by_axis = find_axis(x, group) >= 0;
-  if (!call.sites().whole(groups)) return Rejection{"conv: the number of groups is whole", groups.str()};
+  if (!call.sites().whole(groups))
+    return Rejection{"conv: the number of groups is whole", call.sites().explain([&] { return groups.str(); })};
   if (!by_axis && !call.sites().whole(extent_of(x, channel) / groups))
-    return Rejection{"conv: the groups divide the channels",
-                     fmt::format("c={} in {} groups", extent_of(x, channel).str(), groups.str())};
+    return Rejection{"conv: the groups divide the channels", call.sites().explain([&] {
+                       return fmt::format("c={} in {} groups", extent_of(x, channel).str(), groups.str());
+                     })};
   if (!call.sites().whole(call.size(to_param) / groups))
-    return Rejection{"conv: the groups divide the new channels",
-                     fmt::format("to={} in {} groups", call.size(to_param).str(), groups.str())};
+    return Rejection{"conv: the groups divide the new channels", call.sites().explain([&] {
+                       return fmt::format("to={} in {} groups", call.size(to_param).str(), groups.str());
+                     })};
   for (AxisKind kind : {height, width}) {
     const int k = along(call.numbers(window_param), kind);
     if (k < 1 || k % 2 == 0 || along(call.numbers(dilation_param), kind) < 1)
-      return Rejection{"conv: windows are odd, dilations at least 1", std::to_string(k)};
-    if (k > 1 && find_axis(x, kind) < 0) return needs_axis(kind, x);
+      return Rejection{"conv: windows are odd, dilations at least 1",
+                       call.sites().explain([&] { return std::to_string(k); })};
+    if (k > 1 && find_axis(x, kind) < 0) return needs_axis(kind, x, call.sites());
   }
   if (along(call.numbers(window_param), height) == 1 && along(call.numbers(window_param), width) == 1)
     return Rejection{"conv: some window is above 1 (else use linear)", ""};
@@ -52,7 +57,8 @@ Outcome<Shape> shape(const Call& call) {
     }
     y.push_back(axis);
   }
-  if (call.word(stride_param) == 1 && !any_strided) return Rejection{"the operand still has the site's stride", str(x)};
+  if (call.word(stride_param) == 1 && !any_strided)
+    return Rejection{"the operand still has the site's stride", call.sites().explain([&] { return str(x); })};
   return y;
 }
 
@@ -113,38 +119,44 @@ void stages(const Call& call, StageBuilder& build) {
   draft.emit(draft.apply(Fn::mul, a, b), Reduce::sum);
 }
 
-Numbers draw_window(Rng& rng, bool has_height, bool has_width) {
-  constexpr int sizes[] = {3, 3, 3, 5, 5, 7};
-  const int k = sizes[rng.below(std::size(sizes))];
-  if (!has_width) return one_or_two(k, 1);
-  if (!has_height) return one_or_two(1, k);
-  const double p = rng.unit();
-  if (p < 0.7) return one_or_two(k, k);
-  return p < 0.85 ? one_or_two(k, 1) : one_or_two(1, k);
+/// k x k, k x 1 and 1 x k windows of the axes that there are.
+std::vector<Option> windows(bool has_height, bool has_width, int largest) {
+  std::vector<Option> options;
+  for (const auto& [k, often] : {std::pair{3, 3.0}, {5, 2.0}, {7, 1.0}}) {
+    if (k > largest) break;
+    if (has_height && has_width) options.push_back({one_or_two(k, k), 0.7 * often});
+    if (has_height) options.push_back({one_or_two(k, 1), 0.15 * often});
+    if (has_width) options.push_back({one_or_two(1, k), 0.15 * often});
+  }
+  return options;
 }
 
-Outcome<Draw> propose(Proposer& proposer) {
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
   const Shape& x = proposer.shape();
-  Rng& rng = proposer.rng;
   const bool has_height = find_axis(x, height) >= 0;
   const bool has_width = find_axis(x, width) >= 0;
-  if (!has_height && !has_width) return needs_axis(height, x);
-  if (find_axis(x, channel) < 0) return needs_axis(channel, x);
-  const Numbers window = draw_window(rng, has_height, has_width);
-  const int d = rng.chance(0.85) ? 1 : 2;
-  Size to = proposer.draw_width();
-  Size groups(1);
-  const double p = proposer.closing ? 1.0 : rng.unit();
-  if (find_axis(x, group) < 0 && p < 0.4) {
-    groups = extent_of(x, channel);  // depthwise: one output channel per input channel
-    to = groups;
-  } else if (find_axis(x, group) < 0 && p < 0.7) {
-    groups = Size(Symbol::g);
-  }
+  if (!has_height && !has_width) return needs_axis(height, x, proposer.sites);
+  if (find_axis(x, channel) < 0) return needs_axis(channel, x, proposer.sites);
+  // Few options suffice to end a kernel, and all of them are worked out.
+  const auto window = windows(has_height, has_width, proposer.closing ? 3 : 7);
+  std::vector<Option> dilation{{one_or_two(1, 1), 0.85}};
+  if (!proposer.closing) dilation.push_back({one_or_two(2, 2), 0.15});
   const bool can_stride =
       any_stride(proposer.sites) && (has_stride(extent_of(x, height)) || has_stride(extent_of(x, width)));
-  const Word stride{static_cast<std::uint8_t>(can_stride && (proposer.closing || rng.chance(0.7)) ? 1 : 0)};
-  return Draw{{to, window, one_or_two(d, d), groups, stride}, {}};
+  std::vector<Option> stride{{Word{0}, 0.3}};
+  if (can_stride) stride.push_back({Word{1}, 0.7});
+  if (can_stride && proposer.closing) stride = {{Word{1}}};
+  const auto with = [&](double weight, std::vector<Option> to, const Size& groups) {
+    return Offer{weight, {std::move(to), window, dilation, {{groups}}, stride}, {}};
+  };
+  const bool by_axis = find_axis(x, group) >= 0;
+  std::vector<Offer> all{with(by_axis || proposer.closing ? 1.0 : 0.3, proposer.widths(), Size(1))};
+  if (by_axis) return all;
+  // Depthwise: one output channel per input channel. Closing, grouped ones are what a tight budget still pays for.
+  const Size channels = extent_of(x, channel);
+  all.push_back(with(0.4, {{channels}}, channels));
+  all.push_back(with(0.3, proposer.widths(), Size(Symbol::g)));
+  return all;
 }
 
 constexpr std::string_view no_yes[] = {"no", "yes"};
@@ -164,10 +176,11 @@ const Primitive conv_record{
     .source = "Canvas's published code; depthwise: Howard et al., MobileNets (arXiv 1704.04861)",
     .params = params,
     .weight = 2.6,
+    .closing_weight = 1.0,
     .weighted = true,
     .shape = shape,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

@@ -7,10 +7,11 @@ namespace {
 enum { by_mean, by_max, by_sum };
 
 Outcome<Shape> shape(const Call& call) {
+  if (call.axes(0).empty()) return Rejection{"fold: over some axis", ""};
   for (AxisKind kind : call.axes(0).kinds())
-    if (find_axis(call.shape(), kind) < 0) return needs_axis(kind, call.shape());
+    if (find_axis(call.shape(), kind) < 0) return needs_axis(kind, call.shape(), call.sites());
   Shape y = without(call.shape(), call.axes(0));
-  if (y.empty()) return Rejection{"fold: some axis is left", str(call.shape())};
+  if (y.empty()) return Rejection{"fold: some axis is left", call.sites().explain([&] { return str(call.shape()); })};
   return y;
 }
 
@@ -24,15 +25,19 @@ void stages(const Call& call, StageBuilder& build) {
   draft.emit(x, call.word(1) == by_max ? Reduce::max : Reduce::sum);
 }
 
-Outcome<Draw> propose(Proposer& proposer) {
-  AxisSet allowed{window_h, window_w};
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
+  std::vector<Option> by{{Word{by_mean}, 0.45}, {Word{by_max}, 0.35}};
+  if (!proposer.closing) by.push_back({Word{by_sum}, 0.2});
+  std::vector<Offer> all;
   // Windows are folded whenever there are some; a fold of whole rows or of all channels is the rarer step.
-  const bool has_window = find_axis(proposer.shape(), window_h) >= 0 || find_axis(proposer.shape(), window_w) >= 0;
-  if (!has_window || proposer.rng.chance(0.2)) allowed = AxisSet{group, channel, height, width, token};
-  const AxisSet axes = draw_axes(proposer, allowed, 2);
-  if (axes.empty()) return Rejection{"fold: the operand has an axis to fold", str(proposer.shape())};
-  const double p = proposer.rng.unit();
-  return Draw{{axes, Word{static_cast<std::uint8_t>(p < 0.45 ? by_mean : p < 0.8 ? by_max : by_sum)}}, {}};
+  if (auto axes = axis_sets(proposer, {window_h, window_w}, 2); !axes.empty())
+    all.push_back({0.8, {std::move(axes), by}, {}});
+  const AxisSet others = proposer.closing ? AxisSet{group, token} : AxisSet{group, channel, height, width, token};
+  if (auto axes = axis_sets(proposer, others, 2); !axes.empty()) all.push_back({0.2, {std::move(axes), by}, {}});
+  if (all.empty())
+    return Rejection{"fold: the operand has an axis to fold",
+                     proposer.sites.explain([&] { return str(proposer.shape()); })};
+  return all;
 }
 
 constexpr std::string_view ways[] = {"mean", "max", "sum"};
@@ -49,9 +54,10 @@ const Primitive fold_record{
     .source = "Canvas (arXiv 2304.07741), section 4",
     .params = params,
     .weight = 1.2,
+    .closing_weight = 1.5,
     .shape = shape,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

@@ -12,7 +12,7 @@ const Primitive gelu_record{
     .weight = 0.8,
     .shape = same_shape,
     .stages = pointwise<apply_function<Fn::gelu>>,
-    .propose = propose_nothing,
+    .offers = offer_nothing,
 };
 
 }  // namespace kasimir

@@ -7,14 +7,16 @@ namespace {
 Outcome<Shape> shape(const Call& call) {
   const Shape& x = call.shape();
   const int c = find_axis(x, channel);
-  if (c < 0) return needs_axis(channel, x);
-  if (find_axis(x, AxisKind::group) >= 0) return Rejection{"the operand has no group axis yet", str(x)};
+  if (c < 0) return needs_axis(channel, x, call.sites());
+  if (find_axis(x, AxisKind::group) >= 0)
+    return Rejection{"the operand has no group axis yet", call.sites().explain([&] { return str(x); })};
   const Size& by = call.size(0);
   const Size rest = x[static_cast<std::size_t>(c)].extent / by;
-  if (by.is_one()) return Rejection{"group: the factor is above 1", by.str()};
+  if (by.is_one()) return Rejection{"group: the factor is above 1", call.sites().explain([&] { return by.str(); })};
   if (!call.sites().whole(rest))
-    return Rejection{"group: the factor divides the channels",
-                     fmt::format("c={} by {}", x[static_cast<std::size_t>(c)].extent.str(), by.str())};
+    return Rejection{"group: the factor divides the channels", call.sites().explain([&] {
+                       return fmt::format("c={} by {}", x[static_cast<std::size_t>(c)].extent.str(), by.str());
+                     })};
   Shape y = x;
   y[static_cast<std::size_t>(c)].extent = rest;
   y.insert(y.begin() + c, {AxisKind::group, by});
@@ -38,11 +40,13 @@ void stages(const Call& call, StageBuilder& build) {
   draft.emit(draft.read(build.operand(), std::move(at)));
 }
 
-Outcome<Draw> propose(Proposer& proposer) {
-  if (find_axis(proposer.shape(), channel) < 0) return needs_axis(channel, proposer.shape());
-  const auto factor = proposer.draw_factor(extent_of(proposer.shape(), channel));
-  if (!factor) return Rejection{"group: the factor divides the channels", str(proposer.shape())};
-  return Draw{{*factor}, {}};
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
+  if (find_axis(proposer.shape(), channel) < 0) return needs_axis(channel, proposer.shape(), proposer.sites);
+  auto factors = proposer.factors(extent_of(proposer.shape(), channel));
+  if (factors.empty())
+    return Rejection{"group: the factor divides the channels",
+                     proposer.sites.explain([&] { return str(proposer.shape()); })};
+  return std::vector<Offer>{{1.0, {std::move(factors)}, {}}};
 }
 
 constexpr Param params[] = {{"by", ParamKind::size, "number of groups"}};
@@ -59,7 +63,7 @@ const Primitive group_record{
     .weight = 1.6,
     .shape = shape,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

@@ -11,10 +11,10 @@ Outcome<Shape> shape(const Call& call) {
   const Size& to = call.size(0);
   const Size groups = extent_of(x, group);
   if (without(x, summed).size() == x.size())
-    return Rejection{"linear: the operand has a channel or window axis", str(x)};
+    return Rejection{"linear: the operand has a channel or window axis", call.sites().explain([&] { return str(x); })};
   if (!call.sites().whole(to / groups))
     return Rejection{"linear: the groups divide the new channels",
-                     fmt::format("to={} with g={}", to.str(), groups.str())};
+                     call.sites().explain([&] { return fmt::format("to={} with g={}", to.str(), groups.str()); })};
   Shape y{{channel, to}};
   for (const Axis& axis : x)
     if (!summed.has(axis.kind) && axis.kind != group) y.push_back(axis);
@@ -60,7 +60,9 @@ void stages(const Call& call, StageBuilder& build) {
   draft.emit(draft.apply(Fn::mul, a, b), Reduce::sum);
 }
 
-Outcome<Draw> propose(Proposer& proposer) { return Draw{{proposer.draw_width()}, {}}; }
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
+  return std::vector<Offer>{{1.0, {proposer.widths()}, {}}};
+}
 
 constexpr Param params[] = {{"to", ParamKind::size, "number of channels of the result"}};
 
@@ -74,10 +76,11 @@ const Primitive linear_record{
     .source = "FC in Canvas (arXiv 2304.07741), section 4",
     .params = params,
     .weight = 2.5,
+    .closing_weight = 3.0,
     .weighted = true,
     .shape = shape,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

@@ -31,15 +31,20 @@ bool flattens(const Shape& rest_a, const Shape& rest_b) {
 struct Sides {
   Shape summed_a, summed_b, rest_a, rest_b;
 };
+/// Axes in the order of their kinds: which digit of a token axis is which must not depend on the order in which an
+/// operand's axes came about.
 Sides sides_of(const Shape& a, const Shape& b, int left, int right) {
-  return {side_of(a, left), side_of(b, right), without(a, side_kinds(left)), without(b, side_kinds(right))};
+  Sides sides{side_of(a, left), side_of(b, right), without(a, side_kinds(left)), without(b, side_kinds(right))};
+  for (Shape* axes : {&sides.summed_a, &sides.summed_b, &sides.rest_a, &sides.rest_b})
+    std::ranges::sort(*axes, {}, &Axis::kind);
+  return sides;
 }
 
 Outcome<Shape> shape(const Call& call) {
   const Sides s = sides_of(call.shape(0), call.shape(1), call.word(left_param), call.word(right_param));
   const auto both = [&] { return fmt::format("{} with {}", str(call.shape(0)), str(call.shape(1))); };
   if (s.summed_a.empty() || s.summed_b.empty())
-    return Rejection{"matmul: each operand has axes on the contracted side", both()};
+    return Rejection{"matmul: each operand has axes on the contracted side", call.sites().explain(both)};
   bool match = false;
   if (call.word(left_param) == by_token || call.word(right_param) == by_token) {
     match = call.sites().equal(volume(s.summed_a), volume(s.summed_b));
@@ -49,18 +54,18 @@ Outcome<Shape> shape(const Call& call) {
               return i >= 0 && call.sites().equal(axis.extent, s.summed_b[static_cast<std::size_t>(i)].extent);
             });
   }
-  if (!match) return Rejection{"matmul: the contracted sides are equal", both()};
+  if (!match) return Rejection{"matmul: the contracted sides are equal", call.sites().explain(both)};
   Shape y = s.rest_a;
   if (flattens(s.rest_a, s.rest_b)) {
     if (find_axis(s.rest_a, token) >= 0 || find_axis(s.rest_b, token) >= 0)
-      return Rejection{"matmul: the result has one token axis", both()};
+      return Rejection{"matmul: the result has one token axis", call.sites().explain(both)};
     y.push_back({token, volume(s.rest_b)});
   } else {
     y.insert(y.end(), s.rest_b.begin(), s.rest_b.end());
   }
-  if (y.empty()) return Rejection{"matmul: some axis is left", both()};
+  if (y.empty()) return Rejection{"matmul: some axis is left", call.sites().explain(both)};
   if (call.word(softmax_param) == 1 && s.rest_b.empty())
-    return Rejection{"matmul: a softmax needs an axis of the second operand", both()};
+    return Rejection{"matmul: a softmax needs an axis of the second operand", call.sites().explain(both)};
   return y;
 }
 
@@ -122,27 +127,24 @@ void stages(const Call& call, StageBuilder& build) {
   emit_softmax(build, product, result, over);
 }
 
-std::optional<std::pair<int, int>> draw_sides(Proposer& proposer) {
-  std::vector<std::pair<int, int>> possible;
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
+  std::vector<Offer> all;
+  const auto word = [](int index) { return Word{static_cast<std::uint8_t>(index)}; };
   for (int left : {by_channels, by_positions, by_token}) {
     for (int right : {by_channels, by_positions, by_token}) {
       const Shape a = side_of(proposer.shape(0), left);
       const Shape b = side_of(proposer.shape(1), right);
       if (a.empty() || b.empty() || !proposer.sites.equal(volume(a), volume(b))) continue;
-      possible.emplace_back(left, right);
+      std::vector<Option> softmax{{word(0), 0.6}};
+      if (!proposer.closing) softmax.push_back({word(1), 0.4});
+      all.push_back({1.0, {{{word(left)}}, {{word(right)}}, std::move(softmax)}, {}});
     }
   }
-  if (possible.empty()) return std::nullopt;
-  return proposer.rng.pick(possible);
-}
-
-Outcome<Draw> propose(Proposer& proposer) {
-  const auto sides = draw_sides(proposer);
-  if (!sides)
-    return Rejection{"matmul: the contracted sides are equal",
-                     fmt::format("{} with {}", str(proposer.shape(0)), str(proposer.shape(1)))};
-  const auto word = [](int index) { return Word{static_cast<std::uint8_t>(index)}; };
-  return Draw{{word(sides->first), word(sides->second), word(proposer.rng.chance(0.4) ? 1 : 0)}, {}};
+  if (all.empty())
+    return Rejection{"matmul: the contracted sides are equal", proposer.sites.explain([&] {
+                       return fmt::format("{} with {}", str(proposer.shape(0)), str(proposer.shape(1)));
+                     })};
+  return all;
 }
 
 constexpr std::string_view side_words[] = {"channels", "positions", "token"};
@@ -163,9 +165,10 @@ const Primitive matmul_record{
     .operands = 2,
     .params = params,
     .weight = 0.8,
+    .closing_weight = 1.0,
     .shape = shape,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

@@ -6,8 +6,8 @@ namespace {
 
 Outcome<Shape> shape(const Call& call) {
   const Shape& x = call.shape();
-  if (find_axis(x, group) < 0) return needs_axis(group, x);
-  if (find_axis(x, channel) < 0) return needs_axis(channel, x);
+  if (find_axis(x, group) < 0) return needs_axis(group, x, call.sites());
+  if (find_axis(x, channel) < 0) return needs_axis(channel, x, call.sites());
   Shape y = without(x, {group});
   y[static_cast<std::size_t>(find_axis(y, channel))].extent *= extent_of(x, group);
   return y;
@@ -41,9 +41,10 @@ const Primitive merge_record{
     .brief = "joins the group axis and the channel axis to channels",
     .source = "inverse of group; Canvas's published code does it at each use",
     .weight = 0.6,
+    .closing_weight = 0.6,
     .shape = shape,
     .stages = stages,
-    .propose = propose_nothing,
+    .offers = offer_nothing,
 };
 
 }  // namespace kasimir

@@ -12,7 +12,7 @@ const Primitive neg_record{
     .weight = 0.2,
     .shape = same_shape,
     .stages = pointwise<apply_function<Fn::neg>>,
-    .propose = propose_nothing,
+    .offers = offer_nothing,
 };
 
 }  // namespace kasimir

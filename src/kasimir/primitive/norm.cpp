@@ -9,7 +9,7 @@ constexpr AxisSet kept_kinds{group, channel};
 constexpr double momentum = 0.1;
 
 Outcome<Shape> shape(const Call& call) {
-  if (find_axis(call.shape(), channel) < 0) return needs_axis(channel, call.shape());
+  if (find_axis(call.shape(), channel) < 0) return needs_axis(channel, call.shape(), call.sites());
   return call.shape();
 }
 
@@ -72,7 +72,7 @@ const Primitive norm_record{
     .weighted = true,
     .shape = shape,
     .stages = stages,
-    .propose = propose_nothing,
+    .offers = offer_nothing,
 };
 
 }  // namespace kasimir

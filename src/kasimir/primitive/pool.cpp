@@ -29,9 +29,9 @@ void stages(const Call& call, StageBuilder& build) {
   draft.emit(x, Reduce::sum);
 }
 
-Outcome<Draw> propose(Proposer& proposer) {
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
   if (!any_stride(proposer.sites)) return Rejection{"some site has a stride", ""};
-  return Draw{{Word{static_cast<std::uint8_t>(proposer.rng.chance(0.5) ? by_max : 0)}}, {}};
+  return std::vector<Offer>{{1.0, {{{Word{0}}, {Word{by_max}}}}, {}}};
 }
 
 constexpr std::string_view ways[] = {"mean", "max"};
@@ -47,9 +47,10 @@ const Primitive pool_record{
     .source = "Canvas's first code (average pool by the site's stride)",
     .params = params,
     .weight = 0.8,
+    .closing_weight = 0.8,
     .shape = without_stride,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

@@ -12,7 +12,7 @@ const Primitive relu_record{
     .weight = 1.5,
     .shape = same_shape,
     .stages = pointwise<apply_function<Fn::relu>>,
-    .propose = propose_nothing,
+    .offers = offer_nothing,
 };
 
 }  // namespace kasimir

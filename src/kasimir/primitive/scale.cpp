@@ -6,7 +6,7 @@ namespace {
 
 Outcome<Shape> shape(const Call& call) {
   for (AxisKind kind : call.axes(0).kinds())
-    if (find_axis(call.shape(), kind) < 0) return needs_axis(kind, call.shape());
+    if (find_axis(call.shape(), kind) < 0) return needs_axis(kind, call.shape(), call.sites());
   return call.shape();
 }
 
@@ -27,10 +27,12 @@ void stages(const Call& call, StageBuilder& build) {
   draft.emit(draft.apply(Fn::mul, a, b));
 }
 
-Outcome<Draw> propose(Proposer& proposer) {
-  const AxisSet axes = draw_weighted_axes(proposer);
-  if (axes.empty()) return Rejection{"scale: the operand has an axis to scale along", str(proposer.shape())};
-  return Draw{{axes}, {}};
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
+  auto axes = weighted_axis_sets(proposer);
+  if (axes.empty())
+    return Rejection{"scale: the operand has an axis to scale along",
+                     proposer.sites.explain([&] { return str(proposer.shape()); })};
+  return std::vector<Offer>{{1.0, {std::move(axes)}, {}}};
 }
 
 constexpr Param params[] = {{"axes", ParamKind::axes, "axes along which the factor varies"}};
@@ -48,7 +50,7 @@ const Primitive scale_record{
     .weighted = true,
     .shape = shape,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

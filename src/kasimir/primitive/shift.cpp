@@ -15,20 +15,24 @@ Outcome<Shape> shape(const Call& call) {
   const Shape& x = call.shape();
   const auto kinds = call.axes(0).kinds();
   const Numbers& by = call.numbers(1);
-  if (kinds.size() > 2) return Rejection{"shift: one or two axes", fmt::format("{} axes", kinds.size())};
+  if (kinds.size() > 2)
+    return Rejection{"shift: one or two axes",
+                     call.sites().explain([&] { return fmt::format("{} axes", kinds.size()); })};
   if (by.count > kinds.size())
-    return Rejection{"shift: at most one offset per axis", fmt::format("{} for {}", by.count, kinds.size())};
+    return Rejection{"shift: at most one offset per axis",
+                     call.sites().explain([&] { return fmt::format("{} for {}", by.count, kinds.size()); })};
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const int axis = find_axis(x, kinds[i]);
-    if (axis < 0) return needs_axis(kinds[i], x);
+    if (axis < 0) return needs_axis(kinds[i], x, call.sites());
     if (offset(by, i) == 0) return Rejection{"shift: no offset is 0", ""};
     const Size& extent = x[static_cast<std::size_t>(axis)].extent;
     if (call.word(2) != wrap && extent.has_free())
       return Rejection{"shift: a zero-filled shift is along an axis of known extent",
-                       fmt::format("{}={}", axis_letter(kinds[i]), extent.str())};
+                       call.sites().explain([&] { return fmt::format("{}={}", axis_letter(kinds[i]), extent.str()); })};
     if (call.word(2) != wrap && call.sites().smallest(extent) <= std::abs(offset(by, i)))
-      return Rejection{"shift: a zero-filled shift is shorter than the axis",
-                       fmt::format("{}={} by {}", axis_letter(kinds[i]), extent.str(), offset(by, i))};
+      return Rejection{"shift: a zero-filled shift is shorter than the axis", call.sites().explain([&] {
+                         return fmt::format("{}={} by {}", axis_letter(kinds[i]), extent.str(), offset(by, i));
+                       })};
   }
   return x;
 }
@@ -45,15 +49,30 @@ void stages(const Call& call, StageBuilder& build) {
   draft.emit(draft.read(build.operand(), std::move(at)));
 }
 
-Outcome<Draw> propose(Proposer& proposer) {
-  AxisSet allowed{height, width};
-  if (proposer.rng.chance(0.1)) allowed = AxisSet{channel, group};
-  const AxisSet axes = draw_axes(proposer, allowed, 2);
-  if (axes.empty()) return needs_axis(height, proposer.shape());
-  const auto draw = [&] { return static_cast<int>(proposer.rng.between(1, 2)) * (proposer.rng.chance(0.5) ? 1 : -1); };
-  const int a = draw();
-  const int b = axes.kinds().size() == 2 ? draw() : a;
-  return Draw{{axes, one_or_two(a, b), Word{static_cast<std::uint8_t>(proposer.rng.chance(0.25) ? wrap : 0)}}, {}};
+/// One or two whole steps either way along each axis.
+std::vector<Option> offsets(int axes) {
+  std::vector<Option> options;
+  for (int a : {-2, -1, 1, 2}) {
+    if (axes == 1) options.push_back({one_or_two(a, a)});
+    for (int b : {-2, -1, 1, 2})
+      if (axes == 2) options.push_back({one_or_two(a, b)});
+  }
+  return options;
+}
+
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
+  const std::vector<Option> fills{{Word{0}, 0.75}, {Word{wrap}, 0.25}};
+  std::vector<Offer> all;
+  const auto add = [&](AxisSet allowed, double weight) {
+    for (const Option& axes : axis_sets(proposer, allowed, 2)) {
+      const int count = static_cast<int>(std::get<AxisSet>(axes.value).kinds().size());
+      all.push_back({weight * axes.weight, {{axes}, offsets(count), fills}, {}});
+    }
+  };
+  add({height, width}, 0.9);
+  add({channel, group}, 0.1);
+  if (all.empty()) return needs_axis(height, proposer.shape(), proposer.sites);
+  return all;
 }
 
 constexpr std::string_view fills[] = {"zero", "wrap"};
@@ -73,7 +92,7 @@ const Primitive shift_record{
     .weight = 1.2,
     .shape = shape,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

@@ -6,12 +6,15 @@ namespace {
 
 Outcome<Shape> shape(const Call& call) {
   const Shape& x = call.shape();
-  if (find_axis(x, channel) < 0) return needs_axis(channel, x);
+  if (find_axis(x, channel) < 0) return needs_axis(channel, x, call.sites());
   const Size& by = call.size(0);
   const Size extent = extent_of(x, channel);
-  if (by.is_one() || by == extent) return Rejection{"shuffle: the factor is neither 1 nor the channels", by.str()};
+  if (by.is_one() || by == extent)
+    return Rejection{"shuffle: the factor is neither 1 nor the channels",
+                     call.sites().explain([&] { return by.str(); })};
   if (!call.sites().whole(by) || !call.sites().whole(extent / by))
-    return Rejection{"shuffle: the factor divides the channels", fmt::format("c={} by {}", extent.str(), by.str())};
+    return Rejection{"shuffle: the factor divides the channels",
+                     call.sites().explain([&] { return fmt::format("c={} by {}", extent.str(), by.str()); })};
   return x;
 }
 
@@ -31,11 +34,13 @@ void stages(const Call& call, StageBuilder& build) {
   draft.emit(draft.read(build.operand(), std::move(at)));
 }
 
-Outcome<Draw> propose(Proposer& proposer) {
-  if (find_axis(proposer.shape(), channel) < 0) return needs_axis(channel, proposer.shape());
-  const auto factor = proposer.draw_factor(extent_of(proposer.shape(), channel));
-  if (!factor) return Rejection{"shuffle: the factor divides the channels", str(proposer.shape())};
-  return Draw{{*factor}, {}};
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
+  if (find_axis(proposer.shape(), channel) < 0) return needs_axis(channel, proposer.shape(), proposer.sites);
+  auto factors = proposer.factors(extent_of(proposer.shape(), channel));
+  if (factors.empty())
+    return Rejection{"shuffle: the factor divides the channels",
+                     proposer.sites.explain([&] { return str(proposer.shape()); })};
+  return std::vector<Offer>{{1.0, {std::move(factors)}, {}}};
 }
 
 constexpr Param params[] = {{"by", ParamKind::size, "number of groups whose channels are interleaved"}};
@@ -52,7 +57,7 @@ const Primitive shuffle_record{
     .weight = 0.8,
     .shape = shape,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

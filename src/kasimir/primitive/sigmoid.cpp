@@ -12,7 +12,7 @@ const Primitive sigmoid_record{
     .weight = 0.5,
     .shape = same_shape,
     .stages = pointwise<apply_function<Fn::sigmoid>>,
-    .propose = propose_nothing,
+    .offers = offer_nothing,
 };
 
 }  // namespace kasimir

@@ -17,7 +17,7 @@ const Primitive sin_record{
     .weight = 0.2,
     .shape = same_shape,
     .stages = pointwise<value>,
-    .propose = propose_nothing,
+    .offers = offer_nothing,
 };
 
 }  // namespace kasimir

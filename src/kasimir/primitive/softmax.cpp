@@ -7,15 +7,15 @@ namespace {
 Outcome<Shape> shape(const Call& call) {
   if (call.axes(0).empty()) return Rejection{"softmax: over some axis", ""};
   for (AxisKind kind : call.axes(0).kinds())
-    if (find_axis(call.shape(), kind) < 0) return needs_axis(kind, call.shape());
+    if (find_axis(call.shape(), kind) < 0) return needs_axis(kind, call.shape(), call.sites());
   return call.shape();
 }
 
 void stages(const Call& call, StageBuilder& build) { emit_softmax(build, build.operand(), call.shape(), call.axes(0)); }
 
-Outcome<Draw> propose(Proposer& proposer) {
-  const AxisSet axes = draw_axes(proposer, {group, channel, window_h, window_w, height, width, token}, 2);
-  return Draw{{axes}, {}};
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
+  return std::vector<Offer>{
+      {1.0, {axis_sets(proposer, {group, channel, window_h, window_w, height, width, token}, 2)}, {}}};
 }
 
 constexpr Param params[] = {{"axes", ParamKind::axes, "axes over which the result sums to 1"}};
@@ -32,7 +32,7 @@ const Primitive softmax_record{
     .weight = 0.5,
     .shape = shape,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

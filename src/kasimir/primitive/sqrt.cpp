@@ -22,7 +22,7 @@ const Primitive sqrt_record{
     .weight = 0.2,
     .shape = same_shape,
     .stages = pointwise<value>,
-    .propose = propose_nothing,
+    .offers = offer_nothing,
 };
 
 }  // namespace kasimir

@@ -15,9 +15,9 @@ void stages(const Call& call, StageBuilder& build) {
   draft.emit(draft.read(build.operand(), std::move(at)));
 }
 
-Outcome<Draw> propose(Proposer& proposer) {
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
   if (!any_stride(proposer.sites)) return Rejection{"some site has a stride", ""};
-  return Draw{};
+  return std::vector<Offer>{{}};
 }
 
 }  // namespace
@@ -29,9 +29,10 @@ const Primitive stride_record{
     .brief = "keeps every s-th row and column, s being the site's stride",
     .source = "strided convolution, as its own step",
     .weight = 0.8,
+    .closing_weight = 0.8,
     .shape = without_stride,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

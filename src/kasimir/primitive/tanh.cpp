@@ -12,7 +12,7 @@ const Primitive tanh_record{
     .weight = 0.3,
     .shape = same_shape,
     .stages = pointwise<apply_function<Fn::tanh>>,
-    .propose = propose_nothing,
+    .offers = offer_nothing,
 };
 
 }  // namespace kasimir

@@ -6,8 +6,8 @@ namespace {
 
 Outcome<Shape> shape(const Call& call) {
   const Shape& x = call.shape();
-  if (find_axis(x, group) < 0) return needs_axis(group, x);
-  if (find_axis(x, channel) < 0) return needs_axis(channel, x);
+  if (find_axis(x, group) < 0) return needs_axis(group, x, call.sites());
+  if (find_axis(x, channel) < 0) return needs_axis(channel, x, call.sites());
   Shape y = x;
   y[static_cast<std::size_t>(find_axis(x, group))].extent = extent_of(x, channel);
   y[static_cast<std::size_t>(find_axis(x, channel))].extent = extent_of(x, group);
@@ -43,7 +43,7 @@ const Primitive transpose_record{
     .weight = 0.5,
     .shape = shape,
     .stages = stages,
-    .propose = propose_nothing,
+    .offers = offer_nothing,
 };
 
 }  // namespace kasimir

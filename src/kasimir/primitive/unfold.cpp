@@ -11,14 +11,19 @@ Outcome<Shape> shape(const Call& call) {
     return Rejection{"unfold: window and dilation are one number each", ""};
   const int k = call.numbers(1).value[0];
   const int d = call.numbers(2).value[0];
-  if (k < 3 || k % 2 == 0) return Rejection{"unfold: the window is odd and at least 3", std::to_string(k)};
-  if (d < 1) return Rejection{"unfold: the dilation is at least 1", std::to_string(d)};
+  if (k < 3 || k % 2 == 0)
+    return Rejection{"unfold: the window is odd and at least 3",
+                     call.sites().explain([&] { return std::to_string(k); })};
+  if (d < 1)
+    return Rejection{"unfold: the dilation is at least 1", call.sites().explain([&] { return std::to_string(d); })};
   Shape y = call.shape();
   for (AxisKind kind : call.axes(0).kinds()) {
-    if (!is_spatial(kind)) return Rejection{"unfold: along height and width only", axis_word(kind)};
-    if (find_axis(y, kind) < 0) return needs_axis(kind, y);
+    if (!is_spatial(kind))
+      return Rejection{"unfold: along height and width only", call.sites().explain([&] { return axis_word(kind); })};
+    if (find_axis(y, kind) < 0) return needs_axis(kind, y, call.sites());
     if (find_axis(y, window_of(kind)) >= 0)
-      return Rejection{"unfold: the operand has no window along that axis yet", str(y)};
+      return Rejection{"unfold: the operand has no window along that axis yet",
+                       call.sites().explain([&] { return str(y); })};
     y.push_back({window_of(kind), Size(k)});
   }
   return y;
@@ -37,16 +42,17 @@ void stages(const Call& call, StageBuilder& build) {
   draft.emit(draft.read(build.operand(), std::move(at)));
 }
 
-Outcome<Draw> propose(Proposer& proposer) {
+Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
   AxisSet allowed;
   for (AxisKind kind : {height, width})
     if (find_axis(proposer.shape(), window_of(kind)) < 0) allowed.add(kind);
-  const AxisSet axes = draw_axes(proposer, allowed, 2);
-  if (axes.empty()) return needs_axis(height, proposer.shape());
-  const double p = proposer.rng.unit();
-  const int k = p < 0.75 ? 3 : p < 0.95 ? 5 : 7;
-  const int d = proposer.rng.chance(0.85) ? 1 : 2;
-  return Draw{{axes, one_or_two(k, k), one_or_two(d, d)}, {}};
+  auto axes = axis_sets(proposer, allowed, 2);
+  if (axes.empty()) return needs_axis(height, proposer.shape(), proposer.sites);
+  const auto number = [](int n, double weight) { return Option{one_or_two(n, n), weight}; };
+  return std::vector<Offer>{
+      {1.0,
+       {std::move(axes), {number(3, 0.75), number(5, 0.2), number(7, 0.05)}, {number(1, 0.85), number(2, 0.15)}},
+       {}}};
 }
 
 constexpr Param params[] = {{"axes", ParamKind::axes, "h, w or both", "(h,w)"},
@@ -65,7 +71,7 @@ const Primitive unfold_record{
     .weight = 1.3,
     .shape = shape,
     .stages = stages,
-    .propose = propose,
+    .offers = offers,
 };
 
 }  // namespace kasimir

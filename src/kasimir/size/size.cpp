@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/size/size.h"
 
+#include "kasimir/base/rng.h"
+
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -130,6 +133,15 @@ std::strong_ordering Size::compare_symbols(const Size& other) const { return pow
 std::strong_ordering Size::operator<=>(const Size& other) const {
   const auto by_powers = compare_symbols(other);
   return by_powers != 0 ? by_powers : coefficient_ <=> other.coefficient_;
+}
+
+std::uint64_t Size::hash() const {
+  std::array<std::uint64_t, slots / sizeof(std::uint64_t)> words{};
+  std::memcpy(words.data(), powers_.data(), slots);
+  std::uint64_t hash = mix_bits(static_cast<std::uint64_t>(coefficient_.num()));
+  hash = mix_bits(hash ^ static_cast<std::uint64_t>(coefficient_.den()));
+  for (const std::uint64_t word : words) hash = mix_bits(hash ^ word);
+  return hash;
 }
 
 Size Size::pow(int exponent) const {

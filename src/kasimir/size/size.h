@@ -103,6 +103,7 @@ class Size {
   [[nodiscard]] std::strong_ordering operator<=>(const Size& other) const;
   /// The same order without the coefficient: equal for sizes that a sum merges into one term.
   [[nodiscard]] std::strong_ordering compare_symbols(const Size& other) const;
+  [[nodiscard]] std::uint64_t hash() const;  ///< equal sizes have equal hashes
   [[nodiscard]] Size pow(int exponent) const;
   [[nodiscard]] Size negated() const { return *this * Size(-1); }
 

@@ -38,10 +38,11 @@ std::vector<Kernel> sample_with(const Primitive& primitive) {
   options.budget = Budget::parse("macs=..20,params=..20");
   options.wanted = {false, false, true};
   const Sampler sampler(catalog(), loads(), options, seed);
+  SampleMemory memory(sampler);
   std::vector<Kernel> kernels;
   std::uint64_t i = 0;
   for (; i < attempts && kernels.size() < wanted; ++i)
-    if (auto sampled = sampler.attempt(i); sampled.ok()) kernels.push_back(std::move(sampled->kernel));
+    if (auto sampled = sampler.attempt(i, memory); sampled.ok()) kernels.push_back(std::move(sampled->kernel));
   std::cout << "seed " << seed << ", " << kernels.size() << " kernels in " << i << " attempts\n";
   return kernels;
 }

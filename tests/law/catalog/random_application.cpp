@@ -101,15 +101,20 @@ Outcome<RandomApplication> draw_application(const Primitive& primitive, std::uin
 
   std::vector<const Shape*> operands;
   for (const Shape& operand : drawn.application.operands) operands.push_back(&operand);
-  Proposer proposer(std::move(operands), sites, rng);
+  Proposer proposer(std::move(operands), sites);
   proposer.open_symbols = {Symbol::x0};
   proposer.fresh_symbol = Symbol::x1;
   proposer.weights_may_depend_on_resolution = rng.chance(0.3);
   proposer.closing = rng.chance(0.3);
-  auto draw = primitive.propose(proposer);
-  if (!draw.ok()) return draw.rejection();
-  drawn.application.arguments = std::move(draw->arguments);
-  for (const Substitution& substitution : draw->substitutions) substitute(drawn.application, substitution);
+  const auto offers = primitive.offers(proposer);
+  if (!offers.ok()) return offers.rejection();
+  if (std::ranges::any_of(*offers, [](const Offer& offer) {
+        return std::ranges::any_of(offer.options, [](const auto& options) { return options.empty(); });
+      }))
+    return Rejection{"every argument has an option", ""};
+  Draw picked = draw(*offers, rng);
+  drawn.application.arguments = std::move(picked.arguments);
+  for (const Substitution& substitution : picked.substitutions) substitute(drawn.application, substitution);
   auto shape = drawn.application.shape(sites);
   if (!shape.ok()) return shape.rejection();
   drawn.shape = *std::move(shape);

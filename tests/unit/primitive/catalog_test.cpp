@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/primitive/catalog.h"
 #include "kasimir/base/text.h"
+#include "kasimir/kernel/builder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,7 +42,7 @@ TEST_P(Record, IsCompleteAndDocumented) {
   EXPECT_EQ(primitive.operands, primitive.family == Family::blending ? 2 : 1);
   EXPECT_NE(primitive.shape, nullptr);
   EXPECT_NE(primitive.stages, nullptr);
-  EXPECT_NE(primitive.propose, nullptr);
+  EXPECT_NE(primitive.offers, nullptr);
 }
 
 TEST_P(Record, DocumentsItsParameters) {
@@ -54,6 +55,38 @@ TEST_P(Record, DocumentsItsParameters) {
       EXPECT_NE(std::ranges::find(param.words, param.fallback), param.words.end()) << param.name;
     }
   }
+}
+
+/// A set of axes may be empty in a text: the shape rule refuses it, or the stages have a meaning for it.
+TEST_P(Record, AnEmptySetOfAxesIsRefusedOrHasAMeaning) {
+  const Primitive& primitive = *GetParam();
+  Binding choices;
+  choices.set(Symbol::g, 2).set(Symbol::r, 2);
+  const SiteSet sites({{8, 8, 4, 6, 2}}, choices);
+  const Size s(Symbol::s);
+  const Shape x{{AxisKind::group, Size(Symbol::g)},
+                {AxisKind::channel, Size(4)},
+                {AxisKind::height, s * Size(Symbol::H)},
+                {AxisKind::width, s * Size(Symbol::W)},
+                {AxisKind::window_h, Size(3)}};
+  const auto offers = primitive.offers(Proposer({&x, &x}, sites));
+  if (!offers.ok()) return;
+  constexpr std::uint64_t seed = 1;
+  Rng rng(seed);
+  Draw drawn = draw(*offers, rng);
+  for (std::size_t i = 0; i < primitive.params.size(); ++i)
+    if (primitive.params[i].kind == ParamKind::axes) drawn.arguments[i] = AxisSet();
+  const std::vector<Shape> operands(static_cast<std::size_t>(primitive.operands), x);
+  const Call call(primitive, operands, drawn.arguments, sites);
+  if (!primitive.shape(call).ok()) return;
+  Graph graph;
+  Tensor tensor;
+  tensor.role = Role::input;
+  tensor.axes = {{AxisKind::batch, Size(Symbol::N)}};
+  for (const Axis& axis : x) tensor.axes.push_back({axis.kind, axis.extent});
+  graph.tensors = {tensor, tensor};
+  StageBuilder build(graph, {0, 1}, 0);
+  EXPECT_NO_THROW(primitive.stages(call, build)) << "seed " << seed;
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalog, Record, ::testing::ValuesIn(catalog().begin(), catalog().end()),
