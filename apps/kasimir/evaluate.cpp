@@ -52,8 +52,9 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
                            nlohmann::json::object()};
   const std::uint64_t first = static_cast<std::uint64_t>(number) * attempts_per_trial;
   Rejection last{"sampling: no legal kernel was found", ""};
+  SampleMemory memory(sampler_);
   for (std::uint64_t i = 0; i < attempts_per_trial; ++i) {
-    auto sampled = sampler_.attempt(first + i);
+    auto sampled = sampler_.attempt(first + i, memory);
     if (!sampled.ok()) {
       last.with = sampled.rejection().str();
       continue;

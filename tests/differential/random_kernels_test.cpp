@@ -55,8 +55,9 @@ TEST(RandomKernels, AtenComputesWhatTheInterpreterComputesAndItsGradients) {
     SampleOptions options = anything_small();
     options.limits.require = {primitives[i % primitives.size()]};  // every primitive gets its turn
     const Sampler sampler(catalog(), loads, options, seed);
+    SampleMemory memory(sampler);
     for (std::uint64_t attempt = i * 50; attempt < (i + 1) * 50; ++attempt) {
-      const auto sampled = sampler.attempt(attempt);
+      const auto sampled = sampler.attempt(attempt, memory);
       if (!sampled.ok()) continue;
       ++checked;
       for (const Step& step : sampled->kernel.steps) seen.insert(step.primitive->name);

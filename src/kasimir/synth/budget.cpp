@@ -4,6 +4,7 @@
 #include "kasimir/base/error.h"
 #include "kasimir/base/text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -11,9 +12,11 @@
 namespace kasimir {
 namespace {
 
+constexpr std::array<std::string_view, cost_kinds> names{"macs", "params", "bytes"};
+
 constexpr std::string_view form =
-    "a budget reads macs=LOW..HIGH,params=LOW..HIGH: fractions of what is replaced such as macs=0.1..0.5, or absolute "
-    "numbers such as params=..200k";
+    "a budget reads macs=LOW..HIGH,params=LOW..HIGH,bytes=LOW..HIGH: fractions of what is replaced such as "
+    "macs=0.1..0.5, or absolute numbers such as params=..200k";
 
 struct Bound {
   double value;
@@ -69,6 +72,8 @@ std::string text(double value, bool relative) {
 
 }  // namespace
 
+std::string_view cost_name(CostKind kind) { return names[static_cast<std::size_t>(kind)]; }
+
 Budget Budget::parse(std::string_view text) {
   Budget budget;
   std::set<std::string> seen;
@@ -76,11 +81,12 @@ Budget Budget::parse(std::string_view text) {
     const auto sides = split(part, '=');
     const std::string name(trim(sides[0]));
     if (sides.size() != 2) throw input_error("the budget `{}` has no `=`", part).note(std::string(form));
-    if (name != "macs" && name != "params")
-      throw input_error("the budget knows no `{}`, {}", name, suggestion(name, {"macs", "params"}))
+    const auto known = std::ranges::find(names, name);
+    if (known == names.end())
+      throw input_error("the budget knows no `{}`, {}", name, suggestion(name, {names.begin(), names.end()}))
           .note(std::string(form));
     if (!seen.insert(name).second) throw input_error("the budget `{}` gives {} twice", text, name);
-    (name == "macs" ? budget.macs : budget.params) = limit_of(sides[1], part);
+    budget[static_cast<CostKind>(known - names.begin())] = limit_of(sides[1], part);
   }
   return budget;
 }
@@ -89,7 +95,7 @@ std::string Budget::str() const {
   const auto one = [](const Limit& limit) {
     return text(limit.low, limit.relative) + ".." + text(limit.high, limit.relative);
   };
-  return "macs=" + one(macs) + ",params=" + one(params);
+  return "macs=" + one(macs) + ",params=" + one(params) + (bytes.given() ? ",bytes=" + one(bytes) : "");
 }
 
 }  // namespace kasimir

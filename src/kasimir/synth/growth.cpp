@@ -1,310 +1,492 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/growth.h"
 
-#include "kasimir/base/text.h"
-#include "kasimir/kernel/builder.h"
+#include "kasimir/synth/normal_form.h"
 
 #include <algorithm>
-#include <numeric>
+#include <bit>
+#include <limits>
 
 namespace kasimir {
+namespace {
 
-void GrowthLimits::check(Catalog catalog) const {
-  const auto known = primitive_names(catalog);
-  for (const auto* names : {&allow, &forbid, &require})
-    for (const std::string& name : *names)
-      if (find_primitive(catalog, name) == nullptr)
-        throw input_error("unknown primitive `{}`, {}", name, suggestion(name, known));
-  for (const std::string& name : require)
-    if (std::ranges::find(forbid, name) != forbid.end() ||
-        (!allow.empty() && std::ranges::find(allow, name) == allow.end()))
-      throw input_error("the primitive `{}` is required and not allowed at once", name);
-  if (min_primitives < 1 || max_primitives < min_primitives || max_primitives > 40)
-    throw input_error("kernels of {}..{} primitives were asked for; the range must lie within 1..40", min_primitives,
-                      max_primitives);
-  if (require.size() > static_cast<std::size_t>(max_primitives))
-    throw input_error("{} primitives are required in kernels of at most {}", require.size(), max_primitives);
-  if (max_width < 1 || max_width > 8)
-    throw input_error("a width of {} was asked for; it must lie within 1..8", max_width);
-}
+constexpr std::array<std::int16_t, 2> nothing{-1, -1};
+constexpr std::size_t costs = 2;
 
-Growth::Growth(Catalog allowed, std::span<const SiteLoad> sites, const GrowthLimits& limits, const Budget& budget,
-               const SolverOptions& solver, Rng rng)
-    : allowed_(allowed),
-      loads_(sites.begin(), sites.end()),
-      limits_(&limits),
-      budget_(&budget),
-      solver_(&solver),
-      rng_(rng) {
-  any_stride_ = std::ranges::any_of(loads_, [](const SiteLoad& load) { return load.site.s > 1; });
-  double sum = 0.0;
-  for (const Primitive* primitive : allowed_) cumulative_.push_back(sum += primitive->weight);
-}
-
-/// g and r are the same numbers at every site: divisors of all channel counts.
-void Growth::draw_choices() {
-  std::int64_t common = 0;
-  for (const SiteLoad& load : loads_) common = std::gcd(std::gcd(common, load.site.ci), load.site.co);
-  const auto draw = [&](Symbol symbol, std::initializer_list<std::int64_t> values) {
-    std::vector<std::int64_t> possible;
-    for (std::int64_t value : values)
-      if (common % value == 0) possible.push_back(value);
-    kernel_.choices.set(symbol, possible.empty() ? 1 : rng_.pick(possible));
-  };
-  draw(Symbol::g, {2, 4, 8, 16});
-  draw(Symbol::r, {2, 4, 8});
-  std::vector<Site> sites;
-  for (const SiteLoad& load : loads_) sites.push_back(load.site);
-  sites_ = SiteSet(std::move(sites), kernel_.choices);
-}
-
-std::vector<int> Growth::open_tensors(const Kernel& kernel) const {
-  std::vector<bool> read(kernel.steps.size() + 1, false);
-  for (const Step& step : kernel.steps)
-    for (int operand : step.operands) read[static_cast<std::size_t>(operand)] = true;
-  std::vector<int> open;
-  for (std::size_t i = 0; i < read.size(); ++i)
-    if (!read[i]) open.push_back(static_cast<int>(i));
-  return open;
-}
-
-bool Growth::is_output(const Shape& shape) const {
-  const Shape wanted = output_shape();
-  return shape.size() == wanted.size() && std::ranges::all_of(wanted, [&](const Axis& axis) {
-           const int i = find_axis(shape, axis.kind);
-           return i >= 0 && sites_.equal(shape[static_cast<std::size_t>(i)].extent, axis.extent);
-         });
-}
-
-/// Steps that turn a tensor into the output's shape, or into something that can be broadcast onto it: a lower estimate,
-/// or, `careful`, one that counts a step for each thing that is to be done.
-int Growth::steps_to_ready(const Shape& shape, bool careful) const {
-  if (is_output(shape)) return 0;
-  if (find_axis(shape, AxisKind::token) >= 0) return careful ? 2 : 1;
-  bool windowed = false;
-  bool strided = false;
-  for (const Axis& axis : shape) {
-    windowed = windowed || is_window(axis.kind);
-    strided = strided || (is_spatial(axis.kind) && any_stride_ && axis.extent.has(Symbol::s));
+/// Primitives repeated by weight, so that a draw is one lookup.
+std::vector<std::uint8_t> spread(const std::vector<double>& weights) {
+  constexpr double entries = 1024;
+  double total = 0.0;
+  for (const double weight : weights) total += weight;
+  std::vector<std::uint8_t> kinds;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (weights[i] <= 0.0) continue;
+    const auto times = std::max<std::size_t>(1, static_cast<std::size_t>(weights[i] / total * entries + 0.5));
+    kinds.insert(kinds.end(), times, static_cast<std::uint8_t>(i));
   }
-  const bool full = is_full(shape);
-  const Size channels = extent_of(shape, AxisKind::channel);
-  // Missing rows or columns, or channels that divide Co, are filled in by a broadcast, which is counted elsewhere.
-  const bool fills = !full && !careful && sites_.whole(Size(Symbol::Co) / channels);
-  const bool channels_wrong =
-      windowed || find_axis(shape, AxisKind::group) >= 0 || !(fills || sites_.equal(channels, Size(Symbol::Co)));
-  // One step can take the stride and set the channels at once, but none that also takes windows away.
-  if (strided && channels_wrong) return careful || windowed ? 2 : 1;
-  return strided || channels_wrong ? 1 : 0;
+  return kinds;
 }
 
-bool Growth::is_full(const Shape& shape) {
-  return find_axis(shape, AxisKind::height) >= 0 && find_axis(shape, AxisKind::width) >= 0;
+}  // namespace
+
+Growth::Growth(World& world, const GrowthLimits& limits, const CostLines& lines, NormalFormer& pairs)
+    : world_(&world), limits_(&limits), lines_(&lines), pairs_(&pairs) {
+  const Catalog catalog = world.catalog();
+  std::vector<double> weights = world.options().weights;
+  for (std::size_t i = 0; i < catalog.size(); ++i) {
+    operand_counts_.push_back(static_cast<std::uint8_t>(catalog[i]->operands));
+    if (weights[i] > 0.0 && !world.ever_offers(i)) weights[i] = 0.0;
+    for (const std::string& name : limits.require)
+      if (catalog[i]->name == name && std::ranges::find(required_, static_cast<int>(i)) == required_.end())
+        required_.push_back(static_cast<int>(i));
+  }
+  kinds_ = spread(weights);
+  for (std::size_t i = 0; i < catalog.size(); ++i)
+    if (weights[i] > 0.0 && catalog[i]->operands == 2 && catalog[i]->closing_weight > 0.0)
+      closing_pairs_.push_back(static_cast<std::uint8_t>(i));
+  bounds_.resize(2 * costs * static_cast<std::size_t>(world.lanes()));
+  scratch_.resize(bounds_.size());
+  none_.assign(bounds_.size(), 0.0F);
+  rules_ = {.repeat = world.rule_id("growth: no step is repeated"),
+            .idle = world.rule_id("growth: no step is made idle by its neighbour"),
+            .reach = world.rule_id("growth: the output is still within reach"),
+            .width = world.rule_id("growth: the width is within its limit"),
+            .macs = world.rule_id("growth: the least MACs stay within the budget"),
+            .params = world.rule_id("growth: the least parameters stay within the budget"),
+            .low = world.rule_id("growth: the budget's lower bounds can be reached"),
+            .end = world.rule_id("growth: the budget leaves room for the steps that end the kernel"),
+            .stuck = world.rule_id("growth: some step leads on")};
+  constexpr std::size_t most_rules = 256;  // of the whole catalog; a fixed number, so that counting needs no test
+  refused_.assign(most_rules, 0);
 }
 
-/// Steps that are needed at least, or, `careful`, surely enough. An estimate that is too high would silently remove
-/// kernels, one that is too low only costs dead ends: steps are accepted by the first, closing begins by the second.
-int Growth::distance(const Kernel& kernel, const std::vector<Shape>& shapes, bool careful) const {
-  const auto open = open_tensors(kernel);
-  int steps = static_cast<int>(open.size()) - 1;
+void Growth::push(ShapeId id) {
+  const ShapeFacts& facts = world_->shape(id);
+  state_.open[static_cast<std::size_t>(state_.opens++)] = static_cast<std::int16_t>(state_.nodes);
+  state_.node[static_cast<std::size_t>(state_.nodes++)] = {id, facts.least_steps, facts.sure_steps, facts.full, 0};
+  if (!facts.full) return;
+  state_.nearest_full[0] = std::min<int>(state_.nearest_full[0], facts.least_steps);
+  state_.nearest_full[1] = std::min<int>(state_.nearest_full[1], facts.sure_steps);
+}
+
+void Growth::clear(std::uint64_t missing) {
+  state_.nodes = 0;
+  state_.opens = 0;
+  state_.open_symbols = 0;
+  state_.missing = missing;
+  std::ranges::fill(state_.nearest_full, std::numeric_limits<int>::max());
+  std::ranges::fill(bounds_, 0.0F);
+  push(world_->input());
+}
+
+void Growth::save(Snapshot& to) const {
+  to.state = state_;
+  to.bounds = bounds_;
+}
+
+void Growth::restore(const Snapshot& from) {
+  state_ = from.state;
+  bounds_ = from.bounds;
+}
+
+Operands Growth::shapes_of(Tensors operands) const {
+  return {state_.node[static_cast<std::size_t>(operands[0])].shape,
+          operands[1] < 0 ? no_id : state_.node[static_cast<std::size_t>(operands[1])].shape};
+}
+
+/// Steps that are needed at least, or, `careful`, surely enough, after a step that consumes two tensors and gives
+/// `next`. An estimate that is too high would silently remove kernels, one that is too low only costs dead ends: steps
+/// are accepted by the first, closing begins by the second.
+int Growth::distance(bool careful, const ShapeFacts* next, Tensors consumed) const {
+  int steps = -1;
   bool any_full = false;
-  for (int tensor : open) {
-    const Shape& shape = shapes[static_cast<std::size_t>(tensor)];
-    steps += steps_to_ready(shape, careful);
-    any_full = any_full || is_full(shape);
+  for (int i = 0; i < state_.opens; ++i) {
+    const std::int16_t tensor = state_.open[static_cast<std::size_t>(i)];
+    if (tensor == consumed[0] || tensor == consumed[1]) continue;
+    const Node& node = state_.node[static_cast<std::size_t>(tensor)];
+    steps += 1 + (careful ? node.sure_steps : node.least_steps);
+    any_full = any_full || node.full;
   }
-  if (!any_full) {
-    // What is left lacks rows or columns: it must be combined with an earlier tensor that has them.
-    int nearest = steps_to_ready(shapes[0], careful);
-    for (const Shape& shape : shapes)
-      if (is_full(shape)) nearest = std::min(nearest, steps_to_ready(shape, careful));
-    steps += 1 + nearest;
+  int nearest = state_.nearest_full[careful ? 1 : 0];
+  if (next != nullptr) {
+    const int own = careful ? next->sure_steps : next->least_steps;
+    steps += 1 + own;
+    any_full = any_full || next->full;
+    if (next->full) nearest = std::min(nearest, own);
   }
-  int missing = 0;
-  for (const std::string& name : limits_->require)
-    missing +=
-        std::ranges::none_of(kernel.steps, [&](const Step& step) { return step.primitive->name == name; }) ? 1 : 0;
-  return std::max(missing, steps);
+  // What is left lacks rows or columns: it must be combined with an earlier tensor that has them.
+  return any_full ? steps : steps + 1 + nearest;
 }
 
-/// The cost with every free symbol at its least useful value: above the upper bound it can only get worse.
-std::optional<Rejection> Growth::too_expensive(const Kernel& kernel, const std::vector<Shape>& shapes) const {
-  Graph graph;
-  Tensor input;
-  input.role = Role::input;
-  input.axes = {{AxisKind::batch, Size(Symbol::N)}};
-  for (const Axis& axis : shapes[0]) input.axes.push_back({axis.kind, axis.extent});
-  graph.tensors.push_back(std::move(input));
-  std::vector<int> tensor_of{0};
-  for (const Step& step : kernel.steps) {
-    std::vector<Shape> operand_shapes;
-    std::vector<int> operands;
-    for (int operand : step.operands) {
-      operand_shapes.push_back(shapes[static_cast<std::size_t>(operand)]);
-      operands.push_back(tensor_of[static_cast<std::size_t>(operand)]);
+/// The rule that the least cost would break, or none.
+std::int32_t Growth::too_dear(const Move& move) const {
+  const auto row = static_cast<std::size_t>(world_->lanes());
+  for (std::size_t cost = 0; cost < costs; ++cost) {
+    const std::size_t first = cost * row;
+    int beyond = 0;
+    for (std::size_t i = first; i < first + row; ++i) beyond += bounds_[i] + move.bounds[i] > lines_->high[i] ? 1 : 0;
+    if (lines_->total_high[cost] != std::numeric_limits<float>::infinity()) {
+      float total = 0.0F;
+      for (std::size_t i = 0; i < row; ++i) total += lines_->count[i] * (bounds_[first + i] + move.bounds[first + i]);
+      beyond += total > lines_->total_high[cost] ? 1 : 0;
     }
-    StageBuilder build(graph, std::move(operands), 0);
-    step.primitive->stages(Call(*step.primitive, std::move(operand_shapes), step.arguments, sites_), build);
-    tensor_of.push_back(build.last());
+    if (beyond > 0) return cost == 0 ? rules_.macs : rules_.params;
   }
-  const Cost total = cost(graph);
-  double sum_macs = 0.0;
-  double sum_params = 0.0;
-  const std::vector<std::int64_t> least(free_symbol_count, solver_->lane);
-  for (std::size_t i = 0; i < loads_.size(); ++i) {
-    const double macs = Polynomial(total.macs, sites_.bindings()[i]).at(least);
-    const double params = Polynomial(total.params, sites_.bindings()[i]).at(least);
-    if (budget_->macs.relative && macs > budget_->macs.high * loads_[i].macs)
-      return Rejection{"growth: the least MACs stay within the budget", ""};
-    if (budget_->params.relative && params > budget_->params.high * loads_[i].params)
-      return Rejection{"growth: the least parameters stay within the budget", ""};
-    sum_macs += macs * static_cast<double>(loads_[i].count);
-    sum_params += params * static_cast<double>(loads_[i].count);
-  }
-  if (!budget_->macs.relative && sum_macs > budget_->macs.high)
-    return Rejection{"growth: the least MACs stay within the budget", ""};
-  if (!budget_->params.relative && sum_params > budget_->params.high)
-    return Rejection{"growth: the least parameters stay within the budget", ""};
-  return std::nullopt;
+  return no_id;
 }
 
-/// The same step twice, or the same parameterless function twice in a row, only wastes a step.
-bool Growth::repeats(const Step& step) const {
-  if (std::ranges::find(kernel_.steps, step) != kernel_.steps.end()) return true;
-  if (step.operands.size() == 2) return step.operands[0] == step.operands[1];
-  const int from = step.operands[0];
-  return from > 0 && step.primitive->params.empty() &&
-         kernel_.steps[static_cast<std::size_t>(from) - 1].primitive == step.primitive;
-}
-
-std::optional<Rejection> Growth::consider(Step step, const std::vector<Substitution>& substitutions, int left,
-                                          bool closing) {
-  if (repeats(step)) return Rejection{"growth: no step is repeated", ""};
-  Kernel next = kernel_;
-  next.steps.push_back(std::move(step));
-  std::vector<Shape> shapes;
-  if (substitutions.empty()) {
-    const Step& added = next.steps.back();
-    std::vector<Shape> operands;
-    for (int operand : added.operands) operands.push_back(shapes_[static_cast<std::size_t>(operand)]);
-    auto shape = added.primitive->shape(Call(*added.primitive, std::move(operands), added.arguments, sites_));
-    if (!shape.ok()) return shape.rejection();
-    AxisSet kinds;
-    for (const Axis& axis : *shape) {
-      if (kinds.has(axis.kind)) return Rejection{"a tensor has one axis of a kind", ""};
-      kinds.add(axis.kind);
-      if (!sites_.whole(axis.extent)) return Rejection{"every extent is a whole number at every site", ""};
-    }
-    shapes = shapes_;
-    shapes.push_back(*std::move(shape));
-  } else {
-    for (const Substitution& substitution : substitutions) substitute(next, substitution);
-    auto all = infer_shapes(next, sites_);
-    if (!all.ok()) return all.rejection();
-    shapes = *std::move(all);
+bool Growth::dear_enough(const Move& move) const {
+  const auto row = static_cast<std::size_t>(world_->lanes());
+  const std::size_t most = costs * row;
+  int below = 0;
+  for (std::size_t i = 0; i < costs * row; ++i)
+    below += bounds_[most + i] + move.bounds[most + i] < lines_->low[i] ? 1 : 0;
+  for (std::size_t cost = 0; cost < costs; ++cost) {
+    if (lines_->total_low[cost] <= 0.0F) continue;
+    float total = 0.0F;
+    for (std::size_t i = 0; i < row; ++i)
+      total += lines_->count[i] * (bounds_[most + cost * row + i] + move.bounds[most + cost * row + i]);
+    below += total < lines_->total_low[cost] ? 1 : 0;
   }
-  if (sites_.largest(volume(shapes.back())) > static_cast<double>(solver_->most_elements))
-    return Rejection{"memory: no tensor is too large", ""};
-  next.output = static_cast<int>(next.steps.size());
-  if (distance(next, shapes, false) > left - 1) return Rejection{"growth: the output is still within reach", ""};
-  if (closing && distance(next, shapes, true) >= distance(kernel_, shapes_, true))
-    return Rejection{"growth: a closing step comes nearer to the output", ""};
-  if (static_cast<int>(open_tensors(next).size()) > limits_->max_width)
-    return Rejection{"growth: the width is within its limit", ""};
-  if (auto reason = too_expensive(next, shapes)) return reason;
-  kernel_ = std::move(next);
-  shapes_ = std::move(shapes);
-  return std::nullopt;
+  return below == 0;
 }
 
-std::vector<int> Growth::draw_operands(const Primitive& primitive, bool closing) {
-  const auto open = open_tensors(kernel_);
-  const auto any = static_cast<int>(shapes_.size());
-  const auto draw = [&] {
-    const double p = rng_.unit();
-    if (closing) return rng_.pick(open);
-    if (p < 0.6) return open.back();
-    if (p < 0.85) return rng_.pick(open);
-    return static_cast<int>(rng_.below(static_cast<std::uint64_t>(any)));
-  };
-  std::vector<int> operands;
-  for (int i = 0; i < primitive.operands; ++i) operands.push_back(draw());
-  // Closing, a second operand is what else is open, or else any earlier tensor.
-  if (closing && operands.size() == 2 && operands[0] == operands[1]) {
-    if (open.size() == 1 || rng_.chance(0.2)) {
-      operands[1] = static_cast<int>(rng_.below(static_cast<std::uint64_t>(any)));
-    } else {
-      while (operands[1] == operands[0]) operands[1] = rng_.pick(open);
-    }
-  }
-  return operands;
+/// The same step twice only wastes one, unless it has weights of its own.
+bool Growth::repeats(const Move& move, MoveId id, Tensors operands) const {
+  if (move.weighted) return false;
+  return std::ranges::any_of(
+      steps(), [&](const GrownStep& step) { return step.written.move == id && step.operands == operands; });
 }
 
-std::optional<Rejection> Growth::try_primitive(const Primitive& primitive, int left, bool closing) {
-  Step step{&primitive, draw_operands(primitive, closing), {}};
-  std::vector<const Shape*> shapes;
-  for (int operand : step.operands) shapes.push_back(&shapes_[static_cast<std::size_t>(operand)]);
-  Proposer proposer(std::move(shapes), sites_, rng_);
-  proposer.weights_may_depend_on_resolution = limits_->weights_may_depend_on_resolution;
-  proposer.closing = closing;
-  proposer.open_symbols = kernel_.free_symbols();
-  constexpr std::size_t most_open = 3;  // more unknowns than the budget can tell apart only slow the solver down
-  for (int i = 0; i < free_symbol_count && proposer.open_symbols.size() < most_open && !proposer.fresh_symbol; ++i)
-    if (std::ranges::find(proposer.open_symbols, free_symbol(i)) == proposer.open_symbols.end())
-      proposer.fresh_symbol = free_symbol(i);
-  auto draw = primitive.propose(proposer);
-  if (!draw.ok()) return draw.rejection();
-  step.arguments = std::move(draw->arguments);
-  return consider(std::move(step), draw->substitutions, left, closing);
-}
-
-bool Growth::grow_step(int left) {
-  const auto taken = [&](std::size_t chosen, bool closing) {
-    const auto reason = try_primitive(*allowed_[chosen], left, closing);
-    if (reason) ++refused_[reason->rule];
-    return !reason;
-  };
-  int free_tries = 24;
-  if (distance(kernel_, shapes_, true) >= left) free_tries = 3;
-  if (distance(kernel_, shapes_, false) >= left) free_tries = 0;
-  for (int i = 0; i < free_tries; ++i) {
-    const double at = rng_.unit() * cumulative_.back();
-    const auto chosen = static_cast<std::size_t>(std::ranges::upper_bound(cumulative_, at) - cumulative_.begin());
-    if (taken(std::min(chosen, allowed_.size() - 1), false)) return true;
-  }
-  // Every primitive gets its chance to come nearer to the output, in random order, with several operands.
-  constexpr int rounds = 4;
-  std::vector<std::size_t> order(allowed_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng_.below(i)]);
-    for (std::size_t chosen : order)
-      if (taken(chosen, true)) return true;
+/// An operand that nothing else reads yet and the move leave one of their steps idle.
+bool Growth::idles(MoveId id, Tensors operands) const {
+  for (const std::int16_t tensor : operands) {
+    if (tensor <= 0 || std::find(state_.open.begin(), state_.open.begin() + state_.opens, tensor) ==
+                           state_.open.begin() + state_.opens)
+      continue;
+    if (pairs_->wastes(state_.steps[static_cast<std::size_t>(tensor) - 1].written.move, id)) return true;
   }
   return false;
 }
 
-std::string Growth::stuck_at(int left) const {
-  std::string open;
-  for (int tensor : open_tensors(kernel_))
-    open += (open.empty() ? "" : " and ") + str(shapes_[static_cast<std::size_t>(tensor)]);
-  return fmt::format("{} steps left for {}", left, open);
+/// The rule that says why, after the move, what closes the open tensors does not fit the budget, as far as one step for
+/// each tells; or none.
+/// `slack`: steps beyond those that are needed at least; they can add to the costs.
+std::int32_t Growth::cannot_end(MoveId id, Tensors operands, int left, int slack) {
+  const Move& move = world_->move(id);
+  const std::size_t n = costs * static_cast<std::size_t>(world_->lanes());
+  for (std::size_t i = 0; i < 2 * n; ++i) scratch_[i] = bounds_[i] + move.bounds[i];
+  const auto broken = [&](const float* more) {
+    int beyond = 0;
+    int below = 0;
+    for (std::size_t i = 0; i < n; ++i) beyond += scratch_[i] + more[i] > lines_->high[i] ? 1 : 0;
+    for (std::size_t i = 0; slack == 0 && i < n; ++i) below += scratch_[n + i] + more[n + i] < lines_->low[i] ? 1 : 0;
+    return beyond > 0 ? rules_.end : below > 0 ? rules_.low : no_id;
+  };
+  std::array<ShapeId, GrowthLimits::most_width + 1> closing;
+  std::size_t closings = 0;
+  const ShapeFacts* to_match = nullptr;
+  int opens = 0;
+  const auto add = [&](ShapeId shape) {
+    const ShapeFacts& facts = world_->shape(shape);
+    ++opens;
+    if (facts.to_match >= 0) to_match = &facts;
+    if (facts.least_steps > 0) closing[closings++] = shape;
+  };
+  add(move.result);
+  for (int i = 0; i < state_.opens; ++i) {
+    const std::int16_t tensor = state_.open[static_cast<std::size_t>(i)];
+    if (tensor != operands[0] && tensor != operands[1]) add(state_.node[static_cast<std::size_t>(tensor)].shape);
+  }
+  if (left == 2 && opens == 1 && world_->shape(move.result).full) {
+    // One step is left for one tensor, so that it must end the kernel within both bounds.
+    slack = 0;
+    closing[0] = move.result;
+    closings = 1;
+  }
+  if (closings == 1) {
+    const std::vector<WrittenMove>& closers = world_->closers({closing[0], no_id}, choice_).moves;
+    std::int32_t rule = rules_.end;
+    for (const WrittenMove& closer : closers) {
+      const std::int32_t broken_here = broken(world_->move(closer.move).bounds);
+      if (broken_here == no_id) return no_id;
+      if (broken_here == rules_.low) rule = rules_.low;
+    }
+    return rule;
+  }
+  for (std::size_t k = 0; k < closings; ++k) {
+    const Closers& closers = world_->closers({closing[k], no_id}, choice_);
+    for (std::size_t i = 0; i < 2 * n; ++i) scratch_[i] += closers.bounds[i];
+  }
+  const std::int32_t rule = broken(none_.data());
+  if (rule != no_id || to_match == nullptr || slack > 0) return rule;
+  // What lacks rows or columns is broadcast onto a tensor as wide as the output, and its symbol then has that value.
+  std::fill_n(scratch_.begin(), n, 0.0F);
+  for (const GrownStep& step : steps()) world_->add_matched(step.written.move, *to_match, scratch_.data());
+  world_->add_matched(id, *to_match, scratch_.data());
+  return broken(none_.data());
 }
 
-Outcome<Kernel> Growth::run() {
-  const auto wanted = static_cast<int>(rng_.between(limits_->min_primitives, limits_->max_primitives));
-  draw_choices();
-  shapes_ = {input_shape()};
-  for (int left = wanted; left > 0; --left)
-    if (!grow_step(left)) return Rejection{"growth: some step leads on", stuck_at(left)};
-  const auto open = open_tensors(kernel_);
-  if (open.size() != 1 || !is_output(shapes_[static_cast<std::size_t>(open[0])]))
-    return Rejection{"growth: the last step gives the output's shape", str(shapes_[static_cast<std::size_t>(open[0])])};
-  for (const std::string& name : limits_->require)
-    if (std::ranges::none_of(kernel_.steps, [&](const Step& step) { return step.primitive->name == name; }))
-      return Rejection{"growth: every required primitive occurs", name};
-  kernel_.output = open[0];
-  return kernel_;
+bool Growth::consider(WrittenMove written, Tensors operands, int left) {
+  const Move& move = world_->move(written.move);
+  if (!move.legal()) return refuse(move.rule);
+  const ShapeFacts& result = world_->shape(move.result);
+  std::uint64_t missing = state_.missing;
+  for (std::size_t i = 0; missing != 0 && i < required_.size(); ++i)
+    if (required_[i] == move.primitive) missing &= ~(std::uint64_t{1} << i);
+  const int slack = left - 1 - std::max(distance(false, &result, operands), std::popcount(missing));
+  if (slack < 0) return refuse(rules_.reach);
+  if (repeats(move, written.move, operands)) return refuse(rules_.repeat);
+  if (limits_->local_rules && idles(written.move, operands)) return refuse(rules_.idle);
+  int width = 1;
+  for (int i = 0; i < state_.opens; ++i) {
+    const std::int16_t tensor = state_.open[static_cast<std::size_t>(i)];
+    width += tensor != operands[0] && tensor != operands[1] ? 1 : 0;
+  }
+  if (width > limits_->max_width) return refuse(rules_.width);
+  if (const std::int32_t rule = too_dear(move); rule != no_id) return refuse(rule);
+  if (left == 1 && !dear_enough(move)) return refuse(rules_.low);
+  constexpr int near = 4;  // what closing costs matters when it comes near
+  if (left > 1 && left <= near)
+    if (const std::int32_t rule = cannot_end(written.move, operands, left, slack); rule != no_id) return refuse(rule);
+  state_.missing = missing;
+  take(written, move, operands);
+  return true;
+}
+
+void Growth::take(WrittenMove written, const Move& move, Tensors operands) {
+  state_.steps[static_cast<std::size_t>(state_.nodes) - 1] = {written, operands};
+  int kept = 0;
+  for (int i = 0; i < state_.opens; ++i) {
+    const std::int16_t tensor = state_.open[static_cast<std::size_t>(i)];
+    if (tensor != operands[0] && tensor != operands[1]) state_.open[static_cast<std::size_t>(kept++)] = tensor;
+  }
+  state_.opens = kept;
+  push(move.result);
+  for (std::size_t i = 0; i < bounds_.size(); ++i) bounds_[i] += move.bounds[i];
+  state_.open_symbols = std::max<int>(state_.open_symbols, move.open_symbols);
+}
+
+/// Shape matching: one symbol gets a value in the whole kernel, so every step is worked out again.
+bool Growth::substitute_and_consider(const Offer& offer, int primitive, const std::vector<Argument>& arguments,
+                                     Tensors operands, int left) {
+  std::vector<Substitution> all = offer.substitutions;
+  // Symbols stay numbered from x0 on without a gap.
+  const int gone = static_cast<int>(all.front().symbol) - static_cast<int>(Symbol::x0);
+  for (int i = gone + 1; i < state_.open_symbols; ++i) all.push_back({free_symbol(i), Size(free_symbol(i - 1))});
+  const auto rewritten = [&](std::vector<Argument> values) {
+    for (Argument& argument : values) {
+      for (const Substitution& by : all) {
+        if (auto* size = std::get_if<Size>(&argument)) *size = size->substitute(by.symbol, by.value);
+        if (auto* shape = std::get_if<Shape>(&argument))
+          for (Axis& axis : *shape) axis.extent = axis.extent.substitute(by.symbol, by.value);
+      }
+    }
+    return world_->intern(values);
+  };
+  save(before_);
+  const State& before = before_.state;
+  const auto undo = [&] {
+    restore(before_);
+    return false;
+  };
+  const auto again = [&](int number, const std::vector<Argument>& values, Tensors tensors) {
+    const ArgumentsId written = rewritten(values);
+    return WrittenMove{world_->apply(number, shapes_of(tensors), written, choice_), written};
+  };
+  clear(before.missing);
+  for (int i = 0; i + 1 < before.nodes; ++i) {
+    const GrownStep& step = before.steps[static_cast<std::size_t>(i)];
+    const Move& old = world_->move(step.written.move);
+    const WrittenMove written = old.open_symbols == 0
+                                    ? step.written
+                                    : again(old.primitive, world_->arguments(step.written.arguments), step.operands);
+    const Move& move = world_->move(written.move);
+    if (!move.legal()) {
+      refuse(move.rule);
+      return undo();
+    }
+    take(written, move, step.operands);
+  }
+  return consider(again(primitive, arguments, operands), operands, left) || undo();
+}
+
+bool Growth::try_one(Rng& rng, int primitive, int left) {
+  const auto draw = [&] {
+    const double p = rng.unit();
+    if (p < 0.6) return state_.open[static_cast<std::size_t>(state_.opens) - 1];
+    if (p < 0.85) return state_.open[rng.below(static_cast<std::uint64_t>(state_.opens))];
+    return static_cast<std::int16_t>(rng.below(static_cast<std::uint64_t>(state_.nodes)));
+  };
+  Tensors operands{draw(), -1};
+  if (operand_counts_[static_cast<std::size_t>(primitive)] == 2) operands[1] = draw();
+  return try_with(rng, primitive, operands, left, false);
+}
+
+bool Growth::try_with(Rng& rng, int primitive, Tensors operands, int left, bool closing) {
+  if (operands[0] == operands[1]) return refuse(rules_.repeat);
+  const Operands shapes = shapes_of(operands);
+  const MoveTable& table = world_->table(primitive, shapes, state_.open_symbols, closing);
+  if (table.ways == 0) return refuse(table.rule);
+  const DrawnMove drawn = world_->draw(table, rng);
+  const Offer& offer = world_->offer(table, drawn);
+  if (!offer.substitutions.empty())
+    return substitute_and_consider(offer, primitive, world_->arguments_at(table, drawn), operands, left);
+  return consider(world_->resolve(primitive, shapes, table, drawn, choice_), operands, left);
+}
+
+/// The operands that a closing step may have, in random order: open tensors alone, in pairs, and with an earlier tensor
+/// that has the output's shape or can be broadcast onto it.
+std::size_t Growth::closing_operands(Rng& rng, std::array<Tensors, most_closing>& all) const {
+  std::size_t count = 0;
+  const auto add = [&](std::int16_t a, std::int16_t b) {
+    if (count < most_closing) all[count++] = {a, b};
+  };
+  for (int i = 0; i < state_.opens; ++i) {
+    const std::int16_t a = state_.open[static_cast<std::size_t>(i)];
+    add(a, -1);
+    for (int k = 0; k < state_.opens; ++k)
+      if (k != i) add(a, state_.open[static_cast<std::size_t>(k)]);
+  }
+  // A partial tensor that is alone needs another to be broadcast onto; elsewhere an earlier one is a matter of chance.
+  const std::int16_t last = state_.open[static_cast<std::size_t>(state_.opens) - 1];
+  const bool partial = !state_.node[static_cast<std::size_t>(last)].full;
+  const auto first = static_cast<int>(rng.below(static_cast<std::uint64_t>(state_.nodes)));
+  int others = partial ? 4 : rng.chance(0.1) ? 1 : 0;
+  for (int i = 0; i < state_.nodes && others > 0; ++i) {
+    const auto other = static_cast<std::int16_t>((first + i) % state_.nodes);
+    const Node& node = state_.node[static_cast<std::size_t>(other)];
+    if (other == last || !node.full || node.least_steps > 0) continue;
+    --others;
+    add(last, other);
+    if (!partial) add(other, last);
+  }
+  for (std::size_t i = count; i > 1; --i) std::swap(all[i - 1], all[rng.below(i)]);
+  return count;
+}
+
+/// A step that comes nearer to the output, from all that there are.
+bool Growth::try_closing(Rng& rng, int left) {
+  std::array<Tensors, most_closing> all;
+  const std::size_t count = closing_operands(rng, all);
+  for (std::size_t k = 0; k < count; ++k) {
+    const Closers& closers = world_->closers(shapes_of(all[k]), choice_);
+    const std::size_t size = closers.moves.size();
+    if (size > 0) {
+      const auto at = static_cast<float>(rng.unit());
+      const auto first = static_cast<std::size_t>(std::ranges::upper_bound(closers.until, at) - closers.until.begin());
+      for (std::size_t i = 0; i < size; ++i)
+        if (consider(closers.moves[(first + i) % size], all[k], left)) return true;
+    }
+    // Closers know no shape matching.
+    if (all[k][1] < 0 || state_.open_symbols == 0) continue;
+    for (const std::uint8_t primitive : closing_pairs_)
+      if (try_with(rng, primitive, all[k], left, true)) return true;
+  }
+  return false;
+}
+
+bool Growth::grow_step(Rng& rng, int left) {
+  constexpr int many_tries = 24;
+  constexpr int few_tries = 3;
+  int free_tries = many_tries;
+  if (distance(true, nullptr, nothing) >= left) free_tries = few_tries;
+  const int needed = std::popcount(state_.missing);
+  if (std::max(distance(false, nullptr, nothing), needed) >= left) free_tries = 0;
+  for (int i = 0; i < free_tries; ++i)
+    if (try_one(rng, rng.pick(kinds_), left)) return true;
+  ++forced_steps_;
+  for (int i = 0; needed >= left && i < many_tries; ++i)
+    if (try_one(rng, required_[static_cast<std::size_t>(std::countr_zero(state_.missing))], left)) return true;
+  return try_closing(rng, left);
+}
+
+bool Growth::run(Rng& rng) {
+  failure_ = no_id;
+  choice_ = static_cast<int>(rng.below(world_->options().choices.size()));
+  clear(required_.empty() ? 0 : (std::uint64_t{1} << required_.size()) - 1);
+  wanted_ = static_cast<int>(rng.between(limits_->min_primitives, limits_->max_primitives));
+  retreats_ = 0;
+  return grow(rng, wanted_);
+}
+
+bool Growth::again(Rng& rng) {
+  const int left = retreat(1);
+  return left > 0 && grow(rng, left);
+}
+
+/// Takes some of the last steps back, more of them each time; the number of steps that are left then, or 0 if that was
+/// tried often enough.
+int Growth::retreat(int left) {
+  constexpr int most_retreats = 10;
+  const int most = std::min(static_cast<int>(snapshots_.size()), wanted_);
+  if (++retreats_ > most_retreats || left > most) return 0;
+  const int back = std::min(left + (retreats_ + 1) / 2, most);
+  restore(snapshots_[static_cast<std::size_t>(back) - 1]);
+  return back;
+}
+
+bool Growth::grow(Rng& rng, int left) {
+  while (left > 0) {
+    if (left <= static_cast<int>(snapshots_.size())) save(snapshots_[static_cast<std::size_t>(left) - 1]);
+    if (grow_step(rng, left)) {
+      --left;
+      continue;
+    }
+    // A dead end is most often the fault of the last steps.
+    left = retreat(left);
+    if (left > 0) continue;
+    failure_ = rules_.stuck;
+    return false;
+  }
+  return true;
+}
+
+std::string Growth::failure_example() const {
+  std::string open;
+  for (int i = 0; i < state_.opens; ++i) {
+    const auto tensor = static_cast<std::size_t>(state_.open[static_cast<std::size_t>(i)]);
+    open += (open.empty() ? "" : " and ") + str(world_->shape(state_.node[tensor].shape).shape);
+  }
+  return fmt::format("{} after {} steps", open, state_.nodes - 1);
+}
+
+namespace {
+
+Kernel written(const World& world, std::span<const GrownStep> steps, bool in_symbols) {
+  Kernel kernel;
+  for (const GrownStep& grown : steps) {
+    const MoveId id = grown.written.move;
+    Step step{world.catalog()[world.move(id).primitive],
+              {},
+              world.arguments(in_symbols ? grown.written.arguments : world.details(id).arguments)};
+    for (const std::int16_t operand : grown.operands)
+      if (operand >= 0) step.operands.push_back(operand);
+    kernel.steps.push_back(std::move(step));
+  }
+  kernel.output = static_cast<int>(steps.size());
+  return kernel;
+}
+
+}  // namespace
+
+Kernel to_kernel(const World& world, int choice, std::span<const GrownStep> steps) {
+  Kernel kernel = written(world, steps, true);
+  const Binding& values = world.options().choices[static_cast<std::size_t>(choice)];
+  const auto note = [&](const Size& size) {
+    for (Symbol symbol : {Symbol::g, Symbol::r, Symbol::k})
+      if (size.has(symbol)) kernel.choices.set(symbol, values[symbol]);
+  };
+  for (const Step& step : kernel.steps) {
+    for (const Argument& argument : step.arguments) {
+      if (const auto* size = std::get_if<Size>(&argument)) note(*size);
+      if (const auto* shape = std::get_if<Shape>(&argument))
+        for (const Axis& axis : *shape) note(axis.extent);
+    }
+  }
+  // Growth counts with numbers; a sum such as Co + Co/r is a size only as a number.
+  const SiteSet sites(world.sites().sites(), kernel.choices);
+  return infer_shapes(kernel, sites).ok() ? kernel : written(world, steps, false);
 }
 
 }  // namespace kasimir

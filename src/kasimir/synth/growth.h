@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kasimir/kernel/cost.h"
-#include "kasimir/kernel/kernel.h"
-#include "kasimir/synth/solver.h"
-
-#include <map>
+#include "kasimir/synth/world.h"
 
 namespace kasimir {
 
@@ -18,52 +14,139 @@ struct GrowthLimits {
   std::vector<std::string> forbid;
   std::vector<std::string> require;  ///< each occurs at least once
   bool weights_may_depend_on_resolution = false;
+  bool local_rules = true;  ///< no step that a neighbour makes idle (NormalFormer::waste)
+
+  static constexpr int most_primitives = 40;
+  static constexpr int most_width = 8;
 
   /// @throws Error (input) on an unknown primitive, with near names, or on impossible numbers.
   void check(Catalog catalog) const;
 };
 
-/// Grows one kernel step by step, legal by construction: a primitive, then its operands, then its arguments; a step is
+/// One step of a kernel that grows: operands are tensor numbers as in Step, -1 where there is none.
+struct GrownStep {
+  WrittenMove written;
+  std::array<std::int16_t, 2> operands{-1, -1};
+};
+
+/// A budget's limits as rows of World::lanes() numbers, in the order of Move::bounds.
+struct CostLines {
+  std::vector<float> high;  ///< MACs, then parameters: what must not be exceeded at each site
+  std::vector<float> low;   ///< what must be reached
+  std::vector<float> count;
+  std::array<float, 2> total_high{};  ///< absolute limits, on the sum over the sites by count
+  std::array<float, 2> total_low{};
+
+  CostLines(std::span<const SiteLoad> loads, const Budget& budget, int lanes);
+};
+
+class NormalFormer;
+
+/// Grows kernels step by step, legal by construction: a primitive, then its operands, then its arguments; a step is
 /// taken only if every size stays whole at every site, no tensor is too large, the least possible cost stays within the
-/// budget, and the output's shape can still be reached in the steps that are left.
+/// budget, and the output's shape can still be reached in the steps that are left. Keeps its memory from kernel to
+/// kernel.
 class Growth {
  public:
-  Growth(Catalog allowed, std::span<const SiteLoad> sites, const GrowthLimits& limits, const Budget& budget,
-         const SolverOptions& solver, Rng rng);
+  /// `pairs` judges neighbours, if the limits ask for that.
+  Growth(World& world, const GrowthLimits& limits, const CostLines& lines, NormalFormer& pairs);
 
-  /// A kernel without values for its free symbols, or the rule that stopped the growth.
-  Outcome<Kernel> run();
+  /// Whether a kernel without values for its free symbols was grown; else failure() is the rule that stopped it.
+  bool run(Rng& rng);
+  /// Takes back the last steps of a kernel that was grown and found wanting, and grows others; false after a few times.
+  bool again(Rng& rng);
 
-  /// How often each rule refused a step that was tried.
-  [[nodiscard]] const std::map<std::string, std::int64_t>& refused() const { return refused_; }
+  [[nodiscard]] World& world() const { return *world_; }
+  [[nodiscard]] std::span<const GrownStep> steps() const {
+    return {state_.steps.data(), static_cast<std::size_t>(state_.nodes) - 1};
+  }
+  [[nodiscard]] int choice() const { return choice_; }                    ///< of World::Options::choices
+  [[nodiscard]] int open_symbols() const { return state_.open_symbols; }  ///< x0 .. x(n-1) are in use
+  [[nodiscard]] std::int32_t failure() const { return failure_; }
+  [[nodiscard]] std::string failure_example() const;
+  /// How often each rule refused a step that was tried, by rule of the world; for the reader to reset.
+  [[nodiscard]] std::vector<std::int64_t>& refused() { return refused_; }
+  /// Steps that were drawn from those that lead to the end, since the start.
+  [[nodiscard]] std::int64_t forced_steps() const { return forced_steps_; }
 
  private:
-  void draw_choices();
-  bool grow_step(int left);
-  std::optional<Rejection> try_primitive(const Primitive& primitive, int left, bool closing);
-  std::optional<Rejection> consider(Step step, const std::vector<Substitution>& substitutions, int left, bool closing);
-  std::vector<int> draw_operands(const Primitive& primitive, bool closing);
-  [[nodiscard]] std::vector<int> open_tensors(const Kernel& kernel) const;
-  [[nodiscard]] int distance(const Kernel& kernel, const std::vector<Shape>& shapes, bool careful) const;
-  [[nodiscard]] int steps_to_ready(const Shape& shape, bool careful) const;
-  static bool is_full(const Shape& shape);
-  [[nodiscard]] bool is_output(const Shape& shape) const;
-  std::optional<Rejection> too_expensive(const Kernel& kernel, const std::vector<Shape>& shapes) const;
-  [[nodiscard]] std::string stuck_at(int left) const;
-  [[nodiscard]] bool repeats(const Step& step) const;
+  using Tensors = std::array<std::int16_t, 2>;
+  struct Node {
+    ShapeId shape;
+    std::int8_t least_steps, sure_steps;
+    bool full;
+    std::uint8_t uses;
+  };
+  /// A kernel as far as it has grown; flat, so that a copy is cheap.
+  struct State {
+    std::array<Node, GrowthLimits::most_primitives + 1> node;
+    std::array<GrownStep, GrowthLimits::most_primitives> steps;
+    std::array<std::int16_t, GrowthLimits::most_width + 1> open;
+    int nodes = 0;
+    int opens = 0;
+    int open_symbols = 0;
+    std::uint64_t missing = 0;  ///< of required_, as bits
+    int nearest_full[2] = {0, 0};
+  };
 
-  Catalog allowed_;
-  std::vector<SiteLoad> loads_;
+  struct Snapshot {
+    State state;
+    std::vector<float> bounds;
+  };
+
+  void clear(std::uint64_t missing);
+  void save(Snapshot& to) const;
+  void restore(const Snapshot& from);
+  bool grow(Rng& rng, int left);
+  int retreat(int left);
+  bool grow_step(Rng& rng, int left);
+  bool try_one(Rng& rng, int primitive, int left);
+  bool try_with(Rng& rng, int primitive, Tensors operands, int left, bool closing);
+  static constexpr std::size_t most_closing = 80;
+  std::size_t closing_operands(Rng& rng, std::array<Tensors, most_closing>& all) const;
+  bool try_closing(Rng& rng, int left);
+  bool consider(WrittenMove written, Tensors operands, int left);
+  bool substitute_and_consider(const Offer& offer, int primitive, const std::vector<Argument>& arguments,
+                               Tensors operands, int left);
+  void take(WrittenMove written, const Move& move, Tensors operands);
+  void push(ShapeId shape);
+  [[nodiscard]] Operands shapes_of(Tensors operands) const;
+  [[nodiscard]] int distance(bool careful, const ShapeFacts* next, Tensors consumed) const;
+  [[nodiscard]] std::int32_t too_dear(const Move& move) const;
+  [[nodiscard]] bool dear_enough(const Move& move) const;
+  [[nodiscard]] std::int32_t cannot_end(MoveId id, Tensors operands, int left, int slack);
+  [[nodiscard]] bool idles(MoveId id, Tensors operands) const;
+  [[nodiscard]] bool repeats(const Move& move, MoveId id, Tensors operands) const;
+  bool refuse(std::int32_t rule) {
+    ++refused_[static_cast<std::size_t>(rule)];
+    return false;
+  }
+
+  World* world_;
   const GrowthLimits* limits_;
-  const Budget* budget_;
-  const SolverOptions* solver_;
-  Rng rng_;
-  SiteSet sites_;
-  bool any_stride_ = false;
-  Kernel kernel_;
-  std::vector<Shape> shapes_;
-  std::vector<double> cumulative_;  ///< of the primitives' weights
-  std::map<std::string, std::int64_t> refused_;
+  const CostLines* lines_;
+  NormalFormer* pairs_;
+  std::vector<std::uint8_t> kinds_;  ///< primitives, as often as their weights say
+  std::vector<std::uint8_t> operand_counts_;
+  std::vector<std::uint8_t> closing_pairs_;  ///< primitives of two operands that may close
+  std::vector<int> required_;                ///< primitives that must occur
+  State state_;
+  std::vector<float> bounds_;  ///< sums of Move::bounds
+  std::vector<float> scratch_, none_;
+  std::array<Snapshot, 8> snapshots_;  ///< before the last step, the one before it, ..
+  Snapshot before_;
+  int choice_ = 0;
+  int wanted_ = 0;
+  int retreats_ = 0;
+  std::int32_t failure_ = no_id;
+  std::int64_t forced_steps_ = 0;
+  std::vector<std::int64_t> refused_;
+  struct Rules {
+    std::int32_t repeat, idle, reach, width, macs, params, low, end, stuck;
+  } rules_{};
 };
+
+/// The kernel that was grown, in choice symbols as far as they are used; in numbers where they cannot express it.
+Kernel to_kernel(const World& world, int choice, std::span<const GrownStep> steps);
 
 }  // namespace kasimir

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/sampler.h"
 
-#include "kasimir/kernel/verify.h"
-
 #include <algorithm>
 #include <exception>
+#include <numeric>
 #include <thread>
 
 namespace kasimir {
@@ -18,21 +17,19 @@ void name_by_text(Kernel& kernel) {
   kernel.name = fmt::format("k_{:08x}", hash >> 32);
 }
 
-/// Choice symbols that no step uses are no part of the kernel.
-void drop_unused_choices(Kernel& kernel) {
-  Binding used;
-  for (Symbol symbol : {Symbol::g, Symbol::r, Symbol::k}) {
-    const auto in_size = [&](const Size& size) { return size.has(symbol); };
-    for (const Step& step : kernel.steps)
-      for (const Argument& argument : step.arguments) {
-        const auto* size = std::get_if<Size>(&argument);
-        const auto* shape = std::get_if<Shape>(&argument);
-        const bool here = (size != nullptr && in_size(*size)) ||
-                          (shape != nullptr && std::ranges::any_of(*shape, in_size, &Axis::extent));
-        if (here) used.set(symbol, kernel.choices[symbol]);
-      }
-  }
-  kernel.choices = used;
+/// g and r are the same numbers at every site: divisors of all channel counts.
+std::vector<Binding> possible_choices(const std::vector<SiteLoad>& sites) {
+  std::int64_t common = 0;
+  for (const SiteLoad& load : sites) common = std::gcd(std::gcd(common, load.site.ci), load.site.co);
+  const auto dividing = [&](std::initializer_list<std::int64_t> values) {
+    std::vector<std::int64_t> possible;
+    std::ranges::copy_if(values, std::back_inserter(possible), [&](std::int64_t value) { return common % value == 0; });
+    return possible.empty() ? std::vector<std::int64_t>{1} : possible;
+  };
+  std::vector<Binding> choices;
+  for (const std::int64_t g : dividing({2, 4, 8, 16}))
+    for (const std::int64_t r : dividing({2, 4, 8})) choices.push_back(Binding().set(Symbol::g, g).set(Symbol::r, r));
+  return choices;
 }
 
 }  // namespace
@@ -44,11 +41,90 @@ Sampler::Sampler(Catalog catalog, std::vector<SiteLoad> sites, SampleOptions opt
   const auto named = [](const std::vector<std::string>& names, const Primitive* p) {
     return std::ranges::find(names, p->name) != names.end();
   };
-  for (const Primitive* primitive : catalog)
-    if ((options_.limits.allow.empty() || named(options_.limits.allow, primitive)) &&
-        !named(options_.limits.forbid, primitive))
-      allowed_.push_back(primitive);
-  if (allowed_.empty()) throw input_error("no primitive is left: all that are allowed are forbidden too");
+  for (const Primitive* primitive : catalog) {
+    const bool allowed = (options_.limits.allow.empty() || named(options_.limits.allow, primitive)) &&
+                         !named(options_.limits.forbid, primitive);
+    weights_.push_back(allowed ? primitive->weight : 0.0);
+  }
+  if (std::ranges::all_of(weights_, [](double weight) { return weight == 0.0; }))
+    throw input_error("no primitive is left: all that are allowed are forbidden too");
+  choices_ = possible_choices(sites_);
+}
+
+struct SampleMemory::Place {
+  World world;
+  CostLines lines;
+  NormalFormer former;
+  Semantics semantics;
+  Growth growth;
+  FitProblem problem;
+  FitSolution solution;
+  std::vector<double> bytes;
+  Place(const Sampler& sampler, const std::vector<double>& weights, const std::vector<Binding>& choices)
+      : world(sampler.catalog(), sampler.sites(),
+              {sampler.options().solver.lane, sampler.options().solver.most_elements,
+               sampler.options().limits.weights_may_depend_on_resolution, weights, choices}),
+        lines(sampler.sites(), sampler.options().budget, world.lanes()),
+        former(world),
+        semantics(world),
+        growth(world, sampler.options().limits, lines, former) {
+    problem.set_sites(sampler.sites());
+  }
+};
+
+SampleMemory::SampleMemory(const Sampler& sampler)
+    : place_(std::make_unique<Place>(sampler, sampler.weights_, sampler.choices_)) {}
+SampleMemory::SampleMemory(SampleMemory&&) noexcept = default;
+SampleMemory& SampleMemory::operator=(SampleMemory&&) noexcept = default;
+SampleMemory::~SampleMemory() = default;
+
+Identity SampleMemory::identity() { return place_->former.identity(place_->growth.steps()); }
+std::optional<Fingerprint> SampleMemory::fingerprint() {
+  return place_->semantics.fingerprint(place_->growth.steps(), place_->growth.open_symbols());
+}
+const Growth& SampleMemory::growth() const { return place_->growth; }
+const FitSolution& SampleMemory::solution() const { return place_->solution; }
+std::vector<std::int64_t>& SampleMemory::refused() { return place_->growth.refused(); }
+
+std::optional<Rejection> Sampler::draw(std::uint64_t index, SampleMemory& memory) const {
+  // Bounded memory: a world that has grown too large is begun anew, which changes nothing but the speed.
+  constexpr std::size_t most_moves = 2'000'000;
+  if (memory.place_->world.move_count() > most_moves) memory = SampleMemory(*this);
+  SampleMemory::Place& place = *memory.place_;
+  Rng rng(seed_, index);
+  FitFailure failure;
+  for (bool grown = place.growth.run(rng); grown; grown = place.growth.again(rng)) {
+    pose(place);
+    failure = place.problem.solve(options_.budget, options_.solver, place.solution);
+    if (failure.ok()) return std::nullopt;
+  }
+  if (!failure.ok()) return explain(failure, options_.budget, sites_, options_.solver);
+  return Rejection{place.world.rule(place.growth.failure()), place.growth.failure_example()};
+}
+
+/// Costs and conditions of the steps as the budget solver takes them.
+void Sampler::pose(SampleMemory::Place& place) const {
+  const Growth& growth = place.growth;
+  FitProblem& problem = place.problem;
+  problem.reset(static_cast<std::uint8_t>((1U << static_cast<unsigned>(growth.open_symbols())) - 1U));
+  constexpr Powers none{};
+  for (const GrownStep& step : growth.steps()) {
+    const MoveDetails& details = place.world.details(step.written.move);
+    problem.add_macs(none, details.fixed_macs);
+    problem.add_params(none, details.fixed_params);
+    if (options_.budget.bytes.given()) problem.add_bytes(none, details.fixed_bytes);
+    if (growth.world().move(step.written.move).open_symbols == 0) continue;
+    for (const FreeTerm& term : details.macs) problem.add_macs(term.powers, term.factor);
+    for (const FreeTerm& term : details.params) problem.add_params(term.powers, term.factor);
+    for (const FreeTerm& term : details.volumes) {
+      problem.limit_volume(term.powers, term.factor);
+      if (!options_.budget.bytes.given()) continue;
+      place.bytes = term.factor;
+      for (double& factor : place.bytes) factor *= bytes_per_element;
+      problem.add_bytes(term.powers, place.bytes);
+    }
+    for (const WholeTerm& term : details.whole) problem.require_whole(term.powers, term.num, term.den);
+  }
 }
 
 std::optional<Rejection> Sampler::unwanted(const View& view) const {
@@ -61,30 +137,39 @@ std::optional<Rejection> Sampler::unwanted(const View& view) const {
   return std::nullopt;
 }
 
-Outcome<Sampled> Sampler::attempt(std::uint64_t index, SampleStats* stats) const {
-  Growth growth(allowed_, sites_, options_.limits, options_.budget, options_.solver, Rng(seed_, index));
-  auto grown = growth.run();
-  if (stats != nullptr)
-    for (const auto& [rule, count] : growth.refused()) stats->refused[rule] += count;
-  if (!grown.ok()) return grown.rejection();
+Kernel Sampler::kernel(const SampleMemory& memory) const {
+  const Growth& growth = memory.growth();
+  Kernel kernel = to_kernel(growth.world(), growth.choice(), growth.steps());
+  for (std::size_t i = 0; i < sites_.size() && growth.open_symbols() > 0; ++i) {
+    Binding values;
+    for (int k = 0; k < growth.open_symbols(); ++k)
+      values.set(free_symbol(k), memory.solution().values[i][static_cast<std::size_t>(k)]);
+    kernel.fits.emplace_back(sites_[i].site, values);
+  }
+  name_by_text(kernel);
+  return kernel;
+}
+
+Outcome<Sampled> Sampler::attempt(std::uint64_t index, SampleMemory& memory, SampleStats* stats) const {
+  const auto failed = draw(index, memory);
+  const Growth& growth = memory.growth();
+  const World& world = growth.world();
+  auto& refused = memory.refused();
+  for (std::size_t rule = 0; rule < refused.size(); ++rule)
+    if (stats != nullptr && refused[rule] > 0)
+      stats->refused[world.rule(static_cast<std::int32_t>(rule))] += refused[rule];
+  std::ranges::fill(refused, 0);
+  if (failed) return *failed;
   Sampled sampled;
   sampled.attempt = index;
-  sampled.kernel = *std::move(grown);
-  drop_unused_choices(sampled.kernel);
-  std::vector<Site> sites;
-  for (const SiteLoad& load : sites_) sites.push_back(load.site);
-  const auto graph = lower(sampled.kernel, SiteSet(sites, sampled.kernel.choices));
-  if (!graph.ok()) return graph.rejection();
-  if (!options_.limits.weights_may_depend_on_resolution && !independent_of_resolution(*graph))
-    return Rejection{"screen: no weight depends on H or W", ""};
-  auto cost = fit(sampled.kernel, *graph, sites_, options_.budget, options_.solver);
-  if (!cost.ok()) return cost.rejection();
-  sampled.cost = *std::move(cost);
+  sampled.kernel = kernel(memory);
+  const FitSolution& solution = memory.solution();
+  sampled.cost = {solution.cost[0],  solution.cost[1],  solution.cost[2],  solution.total[0],
+                  solution.total[1], solution.total[2], solution.objective};
   auto found = label(sampled.kernel);
   if (!found.ok()) return found.rejection();
   sampled.label = *found;
   if (auto reason = unwanted(sampled.label.view)) return *reason;
-  name_by_text(sampled.kernel);
   return sampled;
 }
 
@@ -95,6 +180,8 @@ SampleStats sample(const Sampler& sampler, std::size_t count, std::uint64_t most
   std::unordered_set<std::uint64_t> functions;
   constexpr std::uint64_t per_thread = 32;
   const std::uint64_t block = per_thread * static_cast<std::uint64_t>(std::max(threads, 1));
+  std::vector<SampleMemory> memories;
+  for (std::uint64_t t = 0; t < block / per_thread; ++t) memories.emplace_back(sampler);
   std::size_t kept = 0;
   while (kept < count && stats.attempts < most_attempts) {
     std::vector<std::optional<Outcome<Sampled>>> results(block);
@@ -103,7 +190,7 @@ SampleStats sample(const Sampler& sampler, std::size_t count, std::uint64_t most
     const auto work = [&](std::uint64_t thread) {
       try {
         for (std::uint64_t i = thread * per_thread; i < (thread + 1) * per_thread; ++i)
-          results[i] = sampler.attempt(stats.attempts + i, &partial[i]);
+          results[i] = sampler.attempt(stats.attempts + i, memories[thread], &partial[i]);
       } catch (...) {
         failures[thread] = std::current_exception();
       }

@@ -2,9 +2,13 @@
 #pragma once
 
 #include "kasimir/synth/growth.h"
+#include "kasimir/synth/normal_form.h"
+#include "kasimir/synth/semantics.h"
 #include "kasimir/synth/small_site.h"
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <unordered_set>
 
 namespace kasimir {
@@ -13,7 +17,7 @@ namespace kasimir {
 struct Wanted {
   bool channel_mixing = true;
   bool neighbourhood = true;  ///< other rows and other columns
-  bool allow_global = true;  ///< kernels in which an output sees the whole image
+  bool allow_global = true;   ///< kernels in which an output sees the whole image
 };
 
 struct SampleOptions {
@@ -42,23 +46,56 @@ struct SampleStats {
   std::map<std::string, std::int64_t> refused;   ///< steps refused while growing, by rule
 };
 
+class Sampler;
+
+/// What one thread keeps from attempt to attempt: applications that were worked out (world.h). It changes the speed
+/// only.
+class SampleMemory {
+ public:
+  explicit SampleMemory(const Sampler& sampler);
+  SampleMemory(SampleMemory&&) noexcept;
+  SampleMemory& operator=(SampleMemory&&) noexcept;
+  ~SampleMemory();
+
+  /// Of the last attempt.
+  [[nodiscard]] const Growth& growth() const;
+  [[nodiscard]] const FitSolution& solution() const;
+  Identity identity();                       ///< of the last kernel: its normal form
+  std::optional<Fingerprint> fingerprint();  ///< and what it computes (Semantics::fingerprint)
+  std::vector<std::int64_t>& refused();      ///< Growth::refused()
+
+ private:
+  friend class Sampler;
+  struct Place;
+  std::unique_ptr<Place> place_;
+};
+
 /// Attempt i is a pure function of (seed, i): the same kernels on any number of threads.
 class Sampler {
  public:
   /// @throws Error (input) if the limits name unknown primitives or contradict themselves.
   Sampler(Catalog catalog, std::vector<SiteLoad> sites, SampleOptions options, std::uint64_t seed);
 
-  [[nodiscard]] Outcome<Sampled> attempt(std::uint64_t index, SampleStats* stats = nullptr) const;
+  [[nodiscard]] Outcome<Sampled> attempt(std::uint64_t index, SampleMemory& memory, SampleStats* stats = nullptr) const;
+  /// The kernel's steps and the values of its free symbols, in the memory; or why there are none.
+  std::optional<Rejection> draw(std::uint64_t index, SampleMemory& memory) const;
+
+  /// The kernel that was drawn last, with its name and its fits.
+  [[nodiscard]] Kernel kernel(const SampleMemory& memory) const;
+
   [[nodiscard]] const std::vector<SiteLoad>& sites() const { return sites_; }
   [[nodiscard]] const SampleOptions& options() const { return options_; }
   [[nodiscard]] Catalog catalog() const { return catalog_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
 
  private:
+  friend class SampleMemory;
   [[nodiscard]] std::optional<Rejection> unwanted(const View& view) const;
+  void pose(SampleMemory::Place& place) const;
   Catalog catalog_;
-  std::vector<const Primitive*> allowed_;
+  std::vector<double> weights_;  ///< of the catalog's primitives; 0 for what is not allowed
   std::vector<SiteLoad> sites_;
+  std::vector<Binding> choices_;  ///< values that g and r may take together
   SampleOptions options_;
   std::uint64_t seed_;
 };

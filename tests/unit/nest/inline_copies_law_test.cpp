@@ -38,6 +38,7 @@ TEST(InlineCopiesLaw, KeepsValuesAndRulesOfRandomKernels) {
   options.wanted = {false, false, true};
   options.solver.lane = 2;
   const Sampler sampler(catalog(), loads(), options, seed);
+  SampleMemory memory(sampler);
   constexpr std::size_t wanted = 2000;
   std::size_t kernels = 0;
   std::size_t before = 0;
@@ -45,7 +46,7 @@ TEST(InlineCopiesLaw, KeepsValuesAndRulesOfRandomKernels) {
   Rng rng(seed);
   std::uint64_t i = 0;
   for (; i < 100'000 && kernels < wanted; ++i) {
-    const auto sampled = sampler.attempt(i);
+    const auto sampled = sampler.attempt(i, memory);
     if (!sampled.ok()) continue;
     ++kernels;
     const Site site = loads()[i % 2].site;

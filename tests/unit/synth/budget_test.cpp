@@ -23,6 +23,17 @@ TEST(Budget, LeavesWhatIsNotNamedAtItsDefault) {
   EXPECT_EQ(Budget::parse("macs=..").macs, (Limit{0.0, none, true}));
 }
 
+TEST(Budget, LimitsBytesOnlyIfAsked) {
+  EXPECT_FALSE(Budget().bytes.given());
+  const Budget budget = Budget::parse("bytes=0.5..3");
+  EXPECT_EQ(budget.bytes, (Limit{0.5, 3.0, true}));
+  EXPECT_TRUE(budget.bytes.given());
+  EXPECT_EQ(budget[CostKind::bytes], budget.bytes);
+  EXPECT_EQ(budget[CostKind::macs], budget.macs);
+  EXPECT_EQ(budget[CostKind::params], budget.params);
+  EXPECT_EQ(Budget::parse("bytes=.."), Budget());
+}
+
 TEST(Budget, KnowsTheUnits) {
   EXPECT_EQ(Budget::parse("macs=1k..2M").macs, (Limit{1e3, 2e6, false}));
   EXPECT_EQ(Budget::parse("macs=0.5G..").macs, (Limit{5e8, none, false}));
@@ -30,8 +41,9 @@ TEST(Budget, KnowsTheUnits) {
 
 TEST(Budget, PrintsWhatItReads) {
   EXPECT_EQ(Budget().str(), "macs=..1,params=..1");
-  for (const char* text : {"macs=0.1..0.5,params=..200k", "macs=..1,params=0.25..", "macs=1.5M..2G,params=..1",
-                           "macs=..,params=..0.001", "macs=..0.5k,params=1k..1.25k"}) {
+  for (const char* text :
+       {"macs=0.1..0.5,params=..200k", "macs=..1,params=0.25..", "macs=1.5M..2G,params=..1", "macs=..,params=..0.001",
+        "macs=..0.5k,params=1k..1.25k", "macs=..1,params=..1,bytes=..2", "macs=..1,params=..1,bytes=1M..2M"}) {
     EXPECT_EQ(Budget::parse(text).str(), text);
     EXPECT_EQ(Budget::parse(Budget::parse(text).str()), Budget::parse(text));
   }
@@ -45,16 +57,15 @@ struct Wrong {
 void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.text; }
 
 const std::string form =
-    "\n  a budget reads macs=LOW..HIGH,params=LOW..HIGH: fractions of what is replaced such as macs=0.1..0.5, or "
-    "absolute "
-    "numbers such as params=..200k";
+    "\n  a budget reads macs=LOW..HIGH,params=LOW..HIGH,bytes=LOW..HIGH: fractions of what is replaced such as "
+    "macs=0.1..0.5, or absolute numbers such as params=..200k";
 
 const Wrong wrong[] = {
     {"macs", "2: the budget `macs` has no `=`" + form},
     {"", "2: the budget `` has no `=`" + form},
     {"macs=..1,", "2: the budget `` has no `=`" + form},
     {"mac=..1", "2: the budget knows no `mac`, did you mean `macs`?" + form},
-    {"flops=..1", "2: the budget knows no `flops`, known: macs, params" + form},
+    {"flops=..1", "2: the budget knows no `flops`, known: macs, params, bytes" + form},
     {"macs=0.5", "2: the budget `macs=0.5` has no range" + form},
     {"macs=a..1", "2: the budget `macs=a..1` has no number where `a` stands" + form},
     {"macs=-0.1..1", "2: the budget `macs=-0.1..1` has no number where `-0.1` stands" + form},

@@ -125,11 +125,12 @@ TEST(Labels, AreTrueOfTheNumbers) {
   options.budget = Budget::parse("macs=..2,params=..2");
   options.limits.min_primitives = 2;
   const Sampler sampler(catalog(), testing::resnet8_loads(), options, seed);
+  SampleMemory memory(sampler);
   constexpr int wanted = 160;
   int kernels = 0;
   int equal = 0;
   for (std::uint64_t i = 0; i < 10'000 && kernels < wanted; ++i) {
-    const auto sampled = sampler.attempt(i);
+    const auto sampled = sampler.attempt(i, memory);
     if (!sampled.ok()) continue;
     const BoundGraph graph = at_small_site(sampled->kernel).value();
     if (graph.tensors[0].axes[1].extent > 8) continue;  // only to keep the test short

@@ -21,8 +21,9 @@ std::vector<Kernel> kernels_with_free_symbols(const Budget& budget, std::size_t 
   options.budget = budget;
   std::vector<Kernel> kernels;
   const Sampler sampler(catalog(), testing::resnet8_loads(), options, seed);
+  SampleMemory memory(sampler);
   for (std::uint64_t i = 0; i < 20'000 && kernels.size() < count; ++i) {
-    auto sampled = sampler.attempt(i);
+    auto sampled = sampler.attempt(i, memory);
     if (sampled.ok() && !sampled->kernel.fits.empty()) kernels.push_back(std::move(sampled->kernel));
   }
   EXPECT_EQ(kernels.size(), count);

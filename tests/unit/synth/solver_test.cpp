@@ -107,6 +107,17 @@ TEST(Fit, NamesTheLimitThatBinds) {
             "budget: params at most 0.01 (0.0174 at Ci=64 Co=64 H=8 W=8 s=1)");
 }
 
+TEST(Fit, LimitsTheBytesWritten) {
+  const Solved wide = solve(bottleneck, {plain}, "macs=..,params=..,bytes=..2.25");
+  ASSERT_TRUE(wide.cost.ok());
+  EXPECT_EQ(wide.x0(), 16);  // 4 * 64 * (x0 + 64 + 64) bytes, the copy to the output too, against 4 * 64 * 64
+  EXPECT_EQ(wide.cost->bytes[0], 4.0 * 64 * (16 + 64 + 64));
+  EXPECT_EQ(wide.cost->total_bytes, wide.cost->bytes[0]);
+  EXPECT_EQ(wide.cost->objective.use, 1.0);
+  EXPECT_EQ(solve(bottleneck, {plain}, "bytes=..2").cost.rejection().str(),
+            "budget: bytes at most 2 (2.02 at Ci=64 Co=64 H=8 W=8 s=1)");
+}
+
 TEST(Fit, RefusesSizesThatNoValueMakesWhole) {
   const Solved none =
       solve("  a = mix(x, over=c, to=(c=x0/g))\n  b = linear(a, to=Co/x0)\n  c = linear(b, to=Co)\nreturn c\n",
@@ -147,12 +158,17 @@ TEST(WholeSizes, AreExtentsAndCoefficients) {
   EXPECT_EQ(std::set<std::string>(texts.begin(), texts.end()).size(), texts.size());
 }
 
-TEST(Polynomials, EvaluateInTheFreeSymbols) {
+TEST(WholeParts, AreWhatIsLeftWithoutFreeSymbols) {
   Binding binding;
-  binding.set(Symbol::Ci, 6).set(Symbol::g, 2);
-  const Polynomial p(SizeSum::parse("Ci*x0^2/g + 5*x1/x0 + 7"), binding);
-  EXPECT_DOUBLE_EQ(p.at(std::vector<std::int64_t>{4, 8, 1, 1, 1, 1}), 3 * 16 + 10 + 7);
-  EXPECT_EQ(Polynomial().at(std::vector<std::int64_t>{1}), 0.0);
+  binding.set(Symbol::Co, 64).set(Symbol::g, 2);
+  const Size size = Size::parse("3*Co*x0/(4*g*x2^2)");
+  EXPECT_EQ(free_powers(size), (Powers{1, 0, -2, 0, 0, 0}));
+  const auto parts = whole_parts(size, {&binding, 1});
+  ASSERT_TRUE(parts.ok());
+  EXPECT_EQ(parts->num, std::vector<std::int64_t>{192});
+  EXPECT_EQ(parts->den, std::vector<std::int64_t>{8});
+  binding.set(Symbol::Co, std::int64_t{1} << 62);
+  EXPECT_EQ(whole_parts(size, {&binding, 1}).rejection().rule, "size fits in 64 bits");
 }
 
 }  // namespace

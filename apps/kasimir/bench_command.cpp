@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/command.h"
+#include "kasimir/options.h"
+
+#include "kasimir/base/table.h"
+#include "kasimir/base/text.h"
+#include "kasimir/primitive/catalog.h"
+#include "kasimir/synth/sampler_bench.h"
+
+#include <nlohmann/json.hpp>
+
+namespace kasimir {
+namespace {
+
+struct BenchCommand {
+  std::string what = "sampler";
+  std::uint64_t attempts = 100'000;
+  std::uint64_t seed = 1;
+  std::string sites;
+  std::string primitives;
+  std::string budget;
+  bool json = false;
+};
+
+/// 3 x 3 convolutions of that many channels at that resolution.
+SiteLoad conv(std::int64_t ci, std::int64_t co, std::int64_t side, std::int64_t stride, std::int64_t count) {
+  const auto params = static_cast<double>(9 * ci * co);
+  return {{ci, co, side, side, stride}, count, params * static_cast<double>(side * side), params};
+}
+
+/// The sites at which Canvas's sampler was measured, and others. Sources: He et al., ResNet (arXiv 1512.03385), table
+/// 1; Guo et al., VAN (arXiv 2202.09741), table 2, "tiny".
+std::vector<std::pair<std::string, std::vector<SiteLoad>>> site_sets() {
+  const std::vector<SiteLoad> resnet18{conv(64, 64, 56, 1, 4), conv(128, 128, 28, 1, 3), conv(256, 256, 14, 1, 3),
+                                       conv(512, 512, 7, 1, 3)};
+  std::vector<SiteLoad> strided = resnet18;
+  for (const SiteLoad& load : {conv(64, 128, 28, 2, 1), conv(128, 256, 14, 2, 1), conv(256, 512, 7, 2, 1)})
+    strided.push_back(load);
+  return {
+      {"resnet18", resnet18},
+      {"resnet18-32x32",
+       {conv(64, 64, 32, 1, 4), conv(128, 128, 16, 1, 3), conv(256, 256, 8, 1, 3), conv(512, 512, 4, 1, 3)}},
+      {"van-tiny", {conv(32, 32, 56, 1, 3), conv(64, 64, 28, 1, 3), conv(160, 160, 14, 1, 5), conv(256, 256, 7, 1, 2)}},
+      {"resnet18-strided", strided}};
+}
+
+nlohmann::json to_json(const std::string& sites, const std::string& primitives, const std::string& budget,
+                       const SamplerBench& bench) {
+  nlohmann::json shares = nlohmann::json::object();
+  const auto kinds = bench.spectrum.kind_shares();
+  for (std::size_t i = 0; i < kinds.size(); ++i) shares[std::string(catalog()[i]->name)] = kinds[i];
+  nlohmann::json lengths = nlohmann::json::object();
+  for (const auto& [length, count] : bench.spectrum.lengths())
+    lengths[std::to_string(length)] = static_cast<double>(count) / static_cast<double>(bench.spectrum.kernels());
+  return {{"sites", sites},
+          {"primitives", primitives},
+          {"budget", budget},
+          {"attempts", bench.attempts},
+          {"legal", bench.legal},
+          {"legal_per_cpu_second", bench.legal_per_cpu_second},
+          {"legal_per_cpu_second_warm", bench.legal_per_cpu_second_warm},
+          {"identified_per_cpu_second", bench.identified_per_cpu_second},
+          {"two_threads_speedup", bench.two_threads_speedup},
+          {"share_legal", bench.share_legal()},
+          {"share_distinct", bench.share_distinct()},
+          {"duplicates_by_form", bench.same_form},
+          {"duplicates_by_fingerprint", bench.same_function},
+          {"without_fingerprint", bench.unidentified},
+          {"use_p1", bench.use_p1},
+          {"use_p10", bench.use_p10},
+          {"use_p50", bench.use_p50},
+          {"width_ratio_p90", bench.width_ratio_p90},
+          {"share_with_free_symbols", bench.share_with_free_symbols},
+          {"share_forced_steps", bench.share_forced_steps},
+          {"mean_primitives", bench.spectrum.mean_length()},
+          {"entropy_kinds", bench.spectrum.kind_entropy()},
+          {"entropy_pairs", bench.spectrum.pair_entropy()},
+          {"effective_skeletons", bench.effective_skeletons},
+          {"skeletons_of", bench.skeletons_of},
+          {"labelled", bench.labelled},
+          {"share_blind", bench.share_blind},
+          {"share_mixing", bench.share_mixing},
+          {"share_neighbourhood", bench.share_neighbourhood},
+          {"share_global", bench.share_global},
+          {"kinds", shares},
+          {"lengths", lengths},
+          {"seed", bench.seed}};
+}
+
+std::vector<std::string> row(const std::string& sites, const std::string& primitives, const std::string& budget,
+                             const SamplerBench& bench) {
+  const auto percent = [](double share) { return fmt::format("{:.1f}", 100.0 * share); };
+  return {sites,
+          primitives,
+          budget.empty() ? "none" : budget,
+          grouped(static_cast<std::int64_t>(bench.legal_per_cpu_second)),
+          grouped(static_cast<std::int64_t>(bench.identified_per_cpu_second)),
+          percent(bench.share_legal()),
+          percent(bench.share_distinct()),
+          fmt::format("{:.2f}", bench.use_p10),
+          fmt::format("{:.2f}", bench.spectrum.kind_entropy()),
+          grouped(static_cast<std::int64_t>(bench.effective_skeletons)),
+          percent(bench.share_neighbourhood),
+          percent(bench.share_global),
+          percent(bench.share_blind)};
+}
+
+int run(const BenchCommand& options) {
+  if (options.what != "sampler") throw input_error("unknown benchmark `{}`, there is `sampler`", options.what);
+  Table table({{"sites", "", Table::Align::left},
+               {"primitives", "", Table::Align::left},
+               {"budget", "", Table::Align::left},
+               {"legal", "1/CPU s"},
+               {"identified", "1/CPU s"},
+               {"legal", "%"},
+               {"distinct", "%"},
+               {"use p10", ""},
+               {"kinds", "bit"},
+               {"skeletons", ""},
+               {"neighbours", "%"},
+               {"global", "%"},
+               {"blind", "%"}});
+  std::vector<std::string> examples;
+  const std::vector<std::string> lengths =
+      options.primitives.empty() ? std::vector<std::string>{"5..25", "3..6"} : std::vector{options.primitives};
+  const std::vector<std::string> budgets = options.budget.empty()
+                                               ? std::vector<std::string>{"macs=0.1..0.5,params=0.1..0.5", "none"}
+                                               : std::vector{options.budget};
+  for (const auto& [sites, loads] : site_sets()) {
+    if (!options.sites.empty() && sites != options.sites) continue;
+    for (const std::string& primitives : lengths) {
+      for (const std::string& budget : budgets) {
+        SampleOptions sampling;
+        std::tie(sampling.limits.min_primitives, sampling.limits.max_primitives) = parse_range(primitives);
+        sampling.budget = budget == "none" ? Budget{{}, {}, {}} : Budget::parse(budget);
+        const Sampler sampler(catalog(), loads, sampling, options.seed);
+        const SamplerBench bench = bench_sampler(sampler, options.attempts);
+        if (options.json) {
+          fmt::print("{}\n", to_json(sites, primitives, budget, bench).dump());
+          std::fflush(stdout);
+        } else {
+          table.row(row(sites, primitives, budget, bench));
+        }
+        if (examples.empty()) examples = bench.examples;
+      }
+    }
+  }
+  if (options.json) return 0;
+  fmt::print("{}", table.str());
+  for (const std::string& text : examples) fmt::print("\n{}", text);
+  return 0;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("bench", "measures how fast and how well the sampler works");
+  auto options = std::make_shared<BenchCommand>();
+  command->add_option("what", options->what, "sampler")->capture_default_str();
+  command->add_option("--attempts", options->attempts, "for each row of the table")->capture_default_str();
+  command->add_option("--sites", options->sites, "only this row: resnet18, resnet18-32x32, van-tiny, resnet18-strided");
+  command->add_option("--primitives", options->primitives, "range such as 5..25 (default: 5..25 and 3..6)");
+  command->add_option("--budget", options->budget, "or `none` (default: macs=0.1..0.5,params=0.1..0.5, and none)");
+  command->add_option("--seed", options->seed, "first seed")->capture_default_str();
+  command->add_flag("--json", options->json, "one object per row and line");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace kasimir

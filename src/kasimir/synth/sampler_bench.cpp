@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/synth/sampler_bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <set>
+#include <thread>
+
+namespace kasimir {
+namespace {
+
+double cpu_seconds() {
+  std::timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+std::uint64_t draw_all(const Sampler& sampler, std::uint64_t first, std::uint64_t last, SampleMemory& memory) {
+  std::uint64_t legal = 0;
+  for (std::uint64_t i = first; i < last; ++i) legal += sampler.draw(i, memory) ? 0 : 1;
+  return legal;
+}
+
+void measure_rates(const Sampler& sampler, SamplerBench& bench) {
+  SampleMemory memory(sampler);
+  const std::uint64_t half = bench.attempts / 2;
+  const double start = cpu_seconds();
+  const std::uint64_t early = draw_all(sampler, 0, half, memory);
+  const double middle = cpu_seconds();
+  const std::uint64_t late = draw_all(sampler, half, bench.attempts, memory);
+  const double end = cpu_seconds();
+  bench.legal = early + late;
+  bench.legal_per_cpu_second = static_cast<double>(bench.legal) / (end - start);
+  bench.legal_per_cpu_second_warm = static_cast<double>(late) / (end - middle);
+}
+
+/// Both threads draw as many attempts as one alone did, each from a cold start.
+void measure_threads(const Sampler& sampler, SamplerBench& bench) {
+  const auto seconds = [&](int threads) {
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<std::jthread> pool;
+    for (int t = 0; t < threads; ++t)
+      pool.emplace_back([&, t] {
+        SampleMemory memory(sampler);
+        const std::uint64_t part = bench.attempts / 2;
+        draw_all(sampler, static_cast<std::uint64_t>(t) * part, static_cast<std::uint64_t>(t + 1) * part, memory);
+      });
+    pool.clear();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  const double one = seconds(1);
+  bench.two_threads_speedup = 2.0 * one / seconds(2);
+}
+
+void measure_identity(const Sampler& sampler, SamplerBench& bench) {
+  struct Hash {
+    std::size_t operator()(const Identity& id) const { return id.low; }
+    std::size_t operator()(const Fingerprint& id) const { return id.low; }
+  };
+  std::unordered_set<Identity, Hash> forms;
+  std::unordered_set<Fingerprint, Hash> functions;
+  SampleMemory memory(sampler);
+  const double start = cpu_seconds();
+  std::uint64_t legal = 0;
+  for (std::uint64_t i = 0; i < bench.attempts; ++i) {
+    if (sampler.draw(i, memory)) continue;
+    ++legal;
+    if (!forms.insert(memory.identity()).second) {
+      ++bench.same_form;
+      continue;
+    }
+    const auto function = memory.fingerprint();
+    if (!function) {
+      ++bench.unidentified;
+    } else if (!functions.insert(*function).second) {
+      ++bench.same_function;
+    }
+  }
+  bench.identified_per_cpu_second = static_cast<double>(legal) / (cpu_seconds() - start);
+}
+
+/// Of widths that a symbol takes: the largest ratio to Co over the smallest.
+double width_ratio(const FitSolution& solution, std::span<const SiteLoad> sites, std::size_t symbol) {
+  double least = 1e300;
+  double most = 0.0;
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    const double ratio = static_cast<double>(solution.values[i][symbol]) / static_cast<double>(sites[i].site.co);
+    least = std::min(least, ratio);
+    most = std::max(most, ratio);
+  }
+  return most / least;
+}
+
+void measure_kernels(const Sampler& sampler, SamplerBench& bench) {
+  SampleMemory memory(sampler);
+  bench.spectrum = Spectrum(sampler.catalog().size());
+  std::vector<double> use;
+  std::vector<double> ratios;
+  constexpr std::int64_t skeletons_of = 10'000;
+  for (std::uint64_t i = 0; i < bench.attempts; ++i) {
+    if (sampler.draw(i, memory)) continue;
+    const Growth& growth = memory.growth();
+    bench.spectrum.add(growth.world(), growth.steps());
+    if (bench.spectrum.kernels() == skeletons_of) bench.effective_skeletons = bench.spectrum.effective_skeletons();
+    if (growth.open_symbols() == 0) continue;
+    use.push_back(std::ranges::max(memory.solution().use));
+    for (int k = 0; k < growth.open_symbols(); ++k)
+      ratios.push_back(width_ratio(memory.solution(), sampler.sites(), static_cast<std::size_t>(k)));
+  }
+  bench.skeletons_of = static_cast<std::uint64_t>(std::min(skeletons_of, bench.spectrum.kernels()));
+  if (bench.spectrum.kernels() < skeletons_of) bench.effective_skeletons = bench.spectrum.effective_skeletons();
+  bench.share_with_free_symbols = static_cast<double>(use.size()) / static_cast<double>(bench.spectrum.kernels());
+  bench.use_p1 = percentile(use, 0.01);
+  bench.use_p10 = percentile(use, 0.1);
+  bench.use_p50 = percentile(use, 0.5);
+  bench.width_ratio_p90 = percentile(ratios, 0.9);
+  bench.share_forced_steps = static_cast<double>(memory.growth().forced_steps()) /
+                             (bench.spectrum.mean_length() * static_cast<double>(bench.spectrum.kernels()));
+}
+
+void measure_labels(const Sampler& sampler, SamplerBench& bench) {
+  constexpr std::uint64_t wanted = 1000;
+  constexpr std::size_t shown = 10;
+  SampleMemory memory(sampler);
+  double blind = 0.0;
+  double mixing = 0.0;
+  double neighbourhood = 0.0;
+  double global = 0.0;
+  for (std::uint64_t i = 0; i < bench.attempts && bench.labelled < wanted; ++i) {
+    if (sampler.draw(i, memory)) continue;
+    const Kernel kernel = sampler.kernel(memory);
+    if (bench.examples.size() < shown) bench.examples.push_back(str(kernel));
+    const auto found = label(kernel);
+    if (!found.ok()) continue;
+    ++bench.labelled;
+    blind += found->view.is_blind ? 1 : 0;
+    mixing += found->view.mixes_channels ? 1 : 0;
+    neighbourhood += found->view.sees_neighbourhood ? 1 : 0;
+    global += found->view.is_global ? 1 : 0;
+  }
+  const auto all = static_cast<double>(std::max<std::uint64_t>(bench.labelled, 1));
+  bench.share_blind = blind / all;
+  bench.share_mixing = mixing / all;
+  bench.share_neighbourhood = neighbourhood / all;
+  bench.share_global = global / all;
+}
+
+}  // namespace
+
+SamplerBench bench_sampler(const Sampler& sampler, std::uint64_t attempts) {
+  SamplerBench bench;
+  bench.seed = sampler.seed();
+  bench.attempts = attempts;
+  measure_rates(sampler, bench);
+  if (bench.legal == 0) return bench;
+  measure_threads(sampler, bench);
+  measure_identity(sampler, bench);
+  measure_kernels(sampler, bench);
+  measure_labels(sampler, bench);
+  return bench;
+}
+
+}  // namespace kasimir

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/kernel/kernel.h"
+#include "kasimir/synth/budget.h"
+#include "kasimir/synth/solver.h"
+
+#include <tsl/robin_map.h>
+
+#include <deque>
+#include <memory>
+
+/// What growth looks up instead of computing it again. The rules of primitives are written for people: they work on
+/// symbolic sizes and explain what failed. Growth meets the same few thousand shapes and applications over and over, so
+/// each is worked out by those rules once, at first use, and is a number from then on.
+namespace kasimir {
+
+using ShapeId = std::int32_t;
+using ArgumentsId = std::int32_t;
+using MoveId = std::int32_t;
+inline constexpr std::int32_t no_id = -1;
+/// Shapes of the operands; the second is `no_id` for a unary primitive.
+using Operands = std::array<ShapeId, 2>;
+
+/// A shape with what decides how far it is from the output's.
+struct ShapeFacts {
+  Shape shape;                  ///< axes in the order of their kinds, no choice symbols: they are numbers here
+  bool full = false;            ///< has rows and columns
+  bool output = false;          ///< is the output's shape
+  std::int8_t least_steps = 0;  ///< to the output's shape, or to what can be broadcast onto it: a lower estimate
+  std::int8_t sure_steps = 0;   ///< the same, a step for each thing that is to be done: surely enough
+  /// Where it lacks rows or columns and its channels are a number times x0, x1, ..: the number of that symbol, and what
+  /// the symbol must be, as a fraction of Co, for the channels to match the output's.
+  std::int8_t to_match = -1;
+  float match_ratio = 1.0F;
+};
+
+/// One application of a primitive to operands of known shapes: what growth needs of it at each try.
+struct Move {
+  ShapeId result = no_id;  ///< none: illegal, for the reason `rule`
+  std::int32_t rule = no_id;
+  std::uint8_t primitive = 0;  ///< number in the catalog
+  bool weighted = false;
+  std::uint8_t open_symbols = 0;  ///< free symbols x0 .. x(n-1) may occur in its shapes and arguments
+  /// Rows of World::lanes() numbers: MACs and parameters at each site with free symbols at their least values, then
+  /// with the largest that a solver would give them.
+  const float* bounds = nullptr;
+
+  [[nodiscard]] bool legal() const { return result != no_id; }
+};
+
+/// A cost that depends on free symbols: factor(site) times powers of them.
+struct FreeTerm {
+  std::array<std::int8_t, free_symbol_count> powers{};
+  std::vector<double> factor;  ///< per site
+};
+
+/// A size that must be whole: num(site) / den(site) times powers of free symbols.
+struct WholeTerm {
+  std::array<std::int8_t, free_symbol_count> powers{};
+  std::vector<std::int64_t> num, den;  ///< per site
+};
+
+/// The rest of a move: what a finished kernel needs of it.
+struct MoveDetails {
+  Operands operands{no_id, no_id};
+  ArgumentsId arguments = no_id;                 ///< without choice symbols
+  std::vector<FreeTerm> macs, params, volumes;   ///< what depends on free symbols; volumes in elements
+  std::vector<double> fixed_macs, fixed_params;  ///< per site, what does not
+  std::vector<WholeTerm> whole;                  ///< sizes with free symbols
+  std::vector<double> fixed_bytes;               ///< per site, of the tensors without free symbols
+};
+
+/// The offers of a primitive for operands of known shapes, prepared for drawing. Every combination of options has a
+/// slot. Ranges are in the pools of the world.
+struct MoveTable {
+  struct Way {
+    float until;  ///< cumulative weight, up to 1
+    std::int32_t offer;
+    std::int32_t first_parameter, parameters;
+    std::int32_t first_slot, slots;
+    bool by_choice;  ///< its moves depend on the choice symbols: slots for each combination of those
+  };
+  std::int32_t first_way = 0, ways = 0;  ///< no way: the primitive offers nothing, for the reason `rule`
+  std::int32_t rule = no_id;
+  std::int32_t offers = no_id;
+};
+
+/// A combination of options of a table.
+struct DrawnMove {
+  const MoveTable::Way* way;
+  std::int32_t option;  ///< 0 .. way->slots - 1
+};
+
+/// A move with its arguments as they are written, in choice symbols.
+struct WrittenMove {
+  MoveId move = no_id;
+  ArgumentsId arguments = no_id;
+};
+
+/// The moves that may end a kernel from one tensor, or two: every option of every primitive that closes.
+struct Closers {
+  std::vector<WrittenMove> moves;
+  std::vector<float> until;   ///< cumulative weight, up to 1
+  std::vector<float> bounds;  ///< as Move::bounds: the least and the most that any of them costs
+};
+
+/// Everything about shapes and applications at given sites. Grows by use; what it answers does not depend on what it
+/// was asked before. One thread at a time.
+class World {
+ public:
+  struct Options {
+    std::int64_t lane = 8;
+    std::int64_t most_elements = std::int64_t{1} << 21;
+    bool weights_may_depend_on_resolution = false;
+    std::vector<double> weights;  ///< how often each primitive of the catalog is tried; 0: never
+    /// Values that the choice symbols may take together; a choice is an index here.
+    std::vector<Binding> choices;
+  };
+  static constexpr int most_open = 3;  ///< free symbols at once: more only slow the solver down
+
+  World(Catalog catalog, std::span<const SiteLoad> loads, Options options);
+
+  [[nodiscard]] Catalog catalog() const { return catalog_; }
+  [[nodiscard]] const SiteSet& sites() const { return sites_; }
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] int site_count() const { return static_cast<int>(sites_.sites().size()); }
+  [[nodiscard]] int lanes() const { return lanes_; }  ///< sites, rounded up to a multiple of 8
+  /// Whether the primitive has an offer for any shape at these sites.
+  [[nodiscard]] bool ever_offers(std::size_t primitive);
+
+  [[nodiscard]] const ShapeFacts& shape(ShapeId id) const { return shapes_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const Move& move(MoveId id) const { return moves_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const MoveDetails& details(MoveId id) const { return details_[static_cast<std::size_t>(id)]; }
+  /// The stages of a legal move, its operands as inputs, in order.
+  [[nodiscard]] Graph graph(MoveId id) const;
+  [[nodiscard]] bool any_stride() const { return any_stride_; }
+  [[nodiscard]] bool same_channels() const { return same_channels_; }
+  [[nodiscard]] const std::vector<Argument>& arguments(ArgumentsId id) const {
+    return arguments_[static_cast<std::size_t>(id)];
+  }
+  [[nodiscard]] const std::string& rule(std::int32_t id) const { return rules_[static_cast<std::size_t>(id)]; }
+  std::int32_t rule_id(const std::string& rule);
+
+  [[nodiscard]] ShapeId input() const { return input_; }
+  ArgumentsId intern(const std::vector<Argument>& arguments);
+
+  /// The application with these written arguments, worked out at first use.
+  MoveId apply(int primitive, Operands operands, ArgumentsId written, int choice);
+
+  /// The offers with x0 .. x(open-1) in use; `closing`: those that bring the result nearer to the output.
+  const MoveTable& table(int primitive, Operands operands, int open, bool closing);
+  /// One combination, by weight. @pre the table has ways.
+  DrawnMove draw(const MoveTable& table, Rng& rng) const;
+  [[nodiscard]] const Offer& offer(const MoveTable& table, const DrawnMove& drawn) const {
+    return offers_[static_cast<std::size_t>(table.offers)][static_cast<std::size_t>(drawn.way->offer)];
+  }
+  [[nodiscard]] std::vector<Argument> arguments_at(const MoveTable& table, const DrawnMove& drawn) const;
+  /// The move of a combination without substitutions.
+  WrittenMove resolve(int primitive, Operands operands, const MoveTable& table, const DrawnMove& drawn, int choice);
+  /// The legal moves of primitives with a closing weight whose result is nearer to the output than the operands are.
+  const Closers& closers(Operands operands, int choice);
+
+  /// Adds the least costs of a move, two rows, when the channels of `matched` are as many as the output's.
+  void add_matched(MoveId id, const ShapeFacts& matched, float* sum) const;
+
+  [[nodiscard]] std::size_t move_count() const { return moves_.size(); }
+  [[nodiscard]] std::size_t shape_count() const { return shapes_.size(); }
+  std::array<std::size_t, 5> sizes() const {
+    return {tables_.size(), closers_.size(), arguments_.size(), slots_.size(), written_ids_.size()};
+  }
+
+ private:
+  struct Key {
+    std::uint64_t shapes;
+    std::uint64_t rest;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const { return mix_bits(key.shapes ^ mix_bits(key.rest)); }
+    std::size_t operator()(const Shape& shape) const;
+    std::size_t operator()(const std::vector<Argument>& arguments) const;
+  };
+  template <typename Name>
+  using Ids = tsl::robin_map<Name, std::int32_t, Hash>;
+  static Key key(Operands operands, std::uint64_t primitive, std::uint64_t rest) {
+    return {(static_cast<std::uint64_t>(static_cast<std::uint32_t>(operands[0])) << 32U) |
+                static_cast<std::uint32_t>(operands[1]),
+            (primitive << 40U) | rest};
+  }
+
+  ShapeId intern(const Shape& symbolic);
+  [[nodiscard]] Size canonical(const Size& size) const;
+  [[nodiscard]] int steps_to_ready(const Shape& shape, bool careful) const;
+  MoveId work_out(int primitive, Operands operands, ArgumentsId arguments);
+  void measure(const Graph& graph, Move& move, MoveDetails& details);
+  [[nodiscard]] FreeTerm term(const Size& size) const;
+  [[nodiscard]] WholeTerm whole_term(const Size& size) const;
+  void add_bounds(float* bounds, const FreeTerm& term, int row) const;
+  [[nodiscard]] double least_at(const FreeTerm& term, std::size_t site, const ShapeFacts* matched) const;
+  float* new_bounds();
+  std::int32_t make_table(int primitive, Operands operands, int open, bool closing, bool& by_open);
+  void add_way(const Offer& offer, double until, MoveTable& table, std::int32_t number);
+  void close(const MoveTable& table, int primitive, Operands operands, int choice, int before, Closers& closers,
+             std::vector<double>& weights);
+
+  Catalog catalog_;
+  std::vector<SiteLoad> loads_;
+  Options options_;
+  SiteSet sites_;
+  int lanes_ = 8;
+  bool any_stride_ = false;
+  bool same_channels_ = false;  ///< Ci = Co at every site
+  ShapeId input_ = 0;
+
+  std::deque<ShapeFacts> shapes_;
+  std::deque<std::vector<Argument>> arguments_;
+  std::deque<Move> moves_;
+  std::deque<MoveDetails> details_;
+  std::vector<std::unique_ptr<float[]>> bounds_;  ///< blocks of rows, so that what points there stays
+  std::vector<std::string> rules_;
+  std::deque<MoveTable> tables_;
+  std::deque<MoveTable::Way> ways_;
+  std::vector<std::pair<std::int32_t, std::int32_t>> parameters_;  ///< ranges of cumulative_
+  std::vector<float> cumulative_;
+  std::vector<WrittenMove> slots_;
+  std::deque<std::vector<Offer>> offers_;
+  std::deque<Closers> closers_;
+  std::vector<std::int32_t> unary_tables_;  ///< by shape, primitive and open symbols
+  tsl::robin_map<std::string, std::int32_t> rule_ids_;
+  Ids<Shape> shape_ids_;
+  Ids<std::vector<Argument>> argument_ids_;
+  Ids<Key> move_ids_, written_ids_, table_ids_, closer_ids_;
+};
+
+}  // namespace kasimir
