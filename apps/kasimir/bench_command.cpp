@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 namespace kasimir {
 namespace {
 
@@ -82,6 +84,8 @@ nlohmann::json to_json(const std::string& sites, const std::string& primitives, 
           {"share_mixing", bench.share_mixing},
           {"share_neighbourhood", bench.share_neighbourhood},
           {"share_global", bench.share_global},
+          {"share_linear", bench.share_linear},
+          {"share_idle", bench.share_idle},
           {"kinds", shares},
           {"lengths", lengths},
           {"seed", bench.seed}};
@@ -94,6 +98,7 @@ std::vector<std::string> row(const std::string& sites, const std::string& primit
           primitives,
           budget.empty() ? "none" : budget,
           grouped(static_cast<std::int64_t>(bench.legal_per_cpu_second)),
+          grouped(static_cast<std::int64_t>(bench.legal_per_cpu_second_warm)),
           grouped(static_cast<std::int64_t>(bench.identified_per_cpu_second)),
           percent(bench.share_legal()),
           percent(bench.share_distinct()),
@@ -102,15 +107,23 @@ std::vector<std::string> row(const std::string& sites, const std::string& primit
           grouped(static_cast<std::int64_t>(bench.effective_skeletons)),
           percent(bench.share_neighbourhood),
           percent(bench.share_global),
+          percent(bench.share_linear),
+          percent(bench.share_idle),
           percent(bench.share_blind)};
 }
 
 int run(const BenchCommand& options) {
   if (options.what != "sampler") throw input_error("unknown benchmark `{}`, there is `sampler`", options.what);
+  const auto sets = site_sets();
+  std::vector<std::string> known;
+  for (const auto& [name, loads] : sets) known.push_back(name);
+  if (!options.sites.empty() && std::ranges::find(known, options.sites) == known.end())
+    throw input_error("unknown sites `{}`, {}", options.sites, suggestion(options.sites, known));
   Table table({{"sites", "", Table::Align::left},
                {"primitives", "", Table::Align::left},
                {"budget", "", Table::Align::left},
                {"legal", "1/CPU s"},
+               {"warm", "1/CPU s"},
                {"identified", "1/CPU s"},
                {"legal", "%"},
                {"distinct", "%"},
@@ -119,6 +132,8 @@ int run(const BenchCommand& options) {
                {"skeletons", ""},
                {"neighbours", "%"},
                {"global", "%"},
+               {"linear", "%"},
+               {"idle", "%"},
                {"blind", "%"}});
   std::vector<std::string> examples;
   const std::vector<std::string> lengths =
@@ -126,7 +141,7 @@ int run(const BenchCommand& options) {
   const std::vector<std::string> budgets = options.budget.empty()
                                                ? std::vector<std::string>{"macs=0.1..0.5,params=0.1..0.5", "none"}
                                                : std::vector{options.budget};
-  for (const auto& [sites, loads] : site_sets()) {
+  for (const auto& [sites, loads] : sets) {
     if (!options.sites.empty() && sites != options.sites) continue;
     for (const std::string& primitives : lengths) {
       for (const std::string& budget : budgets) {

@@ -28,6 +28,7 @@ struct CommonOptions {
   bool allow_pointwise = false;
   bool allow_unmixed = false;
   bool allow_resolution = false;
+  std::string want;
 };
 void add_network_options(CLI::App& app, CommonOptions& options);
 void add_kernel_options(CLI::App& app, CommonOptions& options);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/command.h"
+#include "kasimir/enumerate.h"
+#include "kasimir/find.h"
 #include "kasimir/options.h"
 #include "kasimir/sampling.h"
 #include "kasimir/search_spec.h"
@@ -24,6 +26,8 @@ struct SampleCommand {
   bool stats = false;
   bool json = false;
   std::string out;
+  FindOptions find;
+  int enumerate = 0;
 };
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -46,12 +50,17 @@ void print_stats(const SampleStats& stats, std::size_t kept, double seconds) {
   fmt::print("{}", table.str());
 }
 
+Budget budget_of(const std::string& text) {
+  if (text.empty()) return {};
+  return text == "none" ? Budget{{}, {}, {}} : Budget::parse(text);
+}
+
 int run(const SampleCommand& options) {
   const Network network =
       network_for(options.common.network, options.common.width, parse_input(options.common.input), 0);
   const auto loads = site_loads(find_sites(network, {options.common.replace, options.common.keep}));
   SampleOptions sampling;
-  if (!options.common.budget.empty()) sampling.budget = Budget::parse(options.common.budget);
+  sampling.budget = budget_of(options.common.budget);
   if (!options.common.primitives.empty())
     std::tie(sampling.limits.min_primitives, sampling.limits.max_primitives) = parse_range(options.common.primitives);
   sampling.limits.max_width = options.common.max_width;
@@ -61,7 +70,16 @@ int run(const SampleCommand& options) {
   sampling.limits.weights_may_depend_on_resolution = options.common.allow_resolution;
   sampling.wanted.channel_mixing = !options.common.allow_unmixed;
   sampling.wanted.neighbourhood = !options.common.allow_pointwise;
+  sampling.wanted.labels = parse_label_rules(options.common.want);
+  if (!options.find.file.empty()) {
+    FindOptions find = options.find;
+    find.threads = options.threads;
+    find.json = options.json;
+    if (options.most_attempts > 0) find.most_attempts = options.most_attempts;
+    return find_kernel(loads, sampling, options.common.primitives.empty(), options.common.seed, find);
+  }
   const Sampler sampler(catalog(), loads, sampling, options.common.seed);
+  if (options.enumerate > 0) return enumerate_kernels(sampler, options.enumerate, options.json);
   if (!options.out.empty()) std::filesystem::create_directories(options.out);
 
   std::size_t kept = 0;
@@ -104,6 +122,17 @@ void add_sample(CLI::App& app, Action& action) {
   command->add_flag("--stats", options->stats, "speed, share of attempts that are legal, and what ended the others");
   command->add_flag("--json", options->json, "one object per line");
   command->add_option("--out", options->out, "write each kernel to a file in this folder");
+  command->add_option("--find", options->find.file,
+                      "draw until a kernel computes the same as the one in this file; 1,000,000 attempts at most, or "
+                      "--attempts");
+  command->add_option("--hits", options->find.hits, "with --find: go on until so many are found")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--enumerate", options->enumerate,
+                   "count all kernels of up to so many primitives instead, without a budget; more than two take "
+                   "long unless --allow or --forbid leave few kinds")
+      ->check(CLI::Range(1, 8));
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

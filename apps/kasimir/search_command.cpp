@@ -68,6 +68,7 @@ SearchSpec finish_spec(const SearchCommand& options) {
   spec.allow_pointwise = options.common.allow_pointwise;
   spec.allow_unmixed = options.common.allow_unmixed;
   spec.allow_resolution = options.common.allow_resolution;
+  spec.want = options.common.want;
   spec.flip = !options.no_flip;
   if (options.quick_images >= 0) spec.rungs[0].images = options.quick_images;
   if (options.full_epochs > 0) spec.rungs[2].epochs = options.full_epochs;

@@ -10,34 +10,36 @@ using Json = nlohmann::json;
 Json SearchSpec::to_json() const {
   Json rung_list = Json::array();
   for (const RungPlan& rung : rungs) rung_list.push_back({{"epochs", rung.epochs}, {"images", rung.images}});
-  return {{"network", network},
-          {"data", data},
-          {"width", width},
-          {"replace", replace},
-          {"keep", keep},
-          {"budget", budget},
-          {"primitives", {min_primitives, max_primitives}},
-          {"max_width", max_width},
-          {"allow", allow},
-          {"forbid", forbid},
-          {"require", require},
-          {"allow_global", allow_global},
-          {"allow_pointwise", allow_pointwise},
-          {"allow_unmixed", allow_unmixed},
-          {"allow_resolution", allow_resolution},
-          {"seed", seed},
-          {"validation", validation},
-          {"rungs", rung_list},
-          {"learning_rate", learning_rate},
-          {"batch", batch},
-          {"label_smoothing", label_smoothing},
-          {"flip", flip},
-          {"train_limit", train_limit},
-          {"slowest", slowest},
-          {"latency_batch", latency_batch},
-          {"latency_threads", latency_threads},
-          {"device", device},
-          {"ladder", ladder.to_json()}};
+  Json json = {{"network", network},
+               {"data", data},
+               {"width", width},
+               {"replace", replace},
+               {"keep", keep},
+               {"budget", budget},
+               {"primitives", {min_primitives, max_primitives}},
+               {"max_width", max_width},
+               {"allow", allow},
+               {"forbid", forbid},
+               {"require", require},
+               {"allow_global", allow_global},
+               {"allow_pointwise", allow_pointwise},
+               {"allow_unmixed", allow_unmixed},
+               {"allow_resolution", allow_resolution},
+               {"seed", seed},
+               {"validation", validation},
+               {"rungs", rung_list},
+               {"learning_rate", learning_rate},
+               {"batch", batch},
+               {"label_smoothing", label_smoothing},
+               {"flip", flip},
+               {"train_limit", train_limit},
+               {"slowest", slowest},
+               {"latency_batch", latency_batch},
+               {"latency_threads", latency_threads},
+               {"device", device},
+               {"ladder", ladder.to_json()}};
+  if (!want.empty()) json["want"] = want;  // studies from before it stay the same
+  return json;
 }
 
 SearchSpec SearchSpec::from_json(const Json& json) {
@@ -59,6 +61,7 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     json.at("allow_pointwise").get_to(spec.allow_pointwise);
     json.at("allow_unmixed").get_to(spec.allow_unmixed);
     json.at("allow_resolution").get_to(spec.allow_resolution);
+    spec.want = json.value("want", "");
     json.at("seed").get_to(spec.seed);
     json.at("validation").get_to(spec.validation);
     for (std::size_t i = 0; i < spec.rungs.size(); ++i) {
@@ -92,7 +95,10 @@ SampleOptions SearchSpec::sample_options() const {
                     .require = require};
   options.budget = Budget::parse(budget);
   options.limits.weights_may_depend_on_resolution = allow_resolution;
-  options.wanted = {.channel_mixing = !allow_unmixed, .neighbourhood = !allow_pointwise, .allow_global = allow_global};
+  options.wanted = {.channel_mixing = !allow_unmixed,
+                    .neighbourhood = !allow_pointwise,
+                    .allow_global = allow_global,
+                    .labels = parse_label_rules(want)};
   return options;
 }
 

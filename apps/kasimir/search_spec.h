@@ -39,6 +39,7 @@ struct SearchSpec {
   bool allow_pointwise = false;
   bool allow_unmixed = false;
   bool allow_resolution = false;
+  std::string want;  ///< rules for labels (synth/label_rules.h)
   std::uint64_t seed = 1;
   double validation = 0.1;  ///< share of the training images
   std::array<RungPlan, 3> rungs{RungPlan{2, 8000}, RungPlan{3, 20000}, RungPlan{4, 0}};

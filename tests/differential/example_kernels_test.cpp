@@ -23,6 +23,14 @@ std::filesystem::path folder() { return std::filesystem::path(KASIMIR_SOURCE_DIR
 
 Kernel example(const std::string& name) { return parse_kernel(read_file(folder() / (name + ".txt")), catalog(), name); }
 
+/// The same value for each free symbol at the sites: the texts have none.
+Kernel with_widths(Kernel kernel, std::int64_t width, const std::vector<Site>& sites) {
+  Binding values;
+  for (Symbol symbol : kernel.free_symbols()) values.set(symbol, width);
+  for (const Site& site : sites) kernel.fits.emplace_back(site, values);
+  return kernel;
+}
+
 /// A kernel run by our executor, with its input and weights as torch tensors for the reference.
 struct Executed {
   at::Tensor x;
@@ -37,7 +45,7 @@ at::Tensor tensor_of(const BoundTensor& tensor, const std::vector<double>& value
 }
 
 Executed run(const std::string& name, const Site& site, std::int64_t batch) {
-  const auto bound = lower_at(example(name), site, batch);
+  const auto bound = lower_at(with_widths(example(name), 6, {site}), site, batch);
   EXPECT_TRUE(bound.ok()) << (bound.ok() ? "" : bound.rejection().str());
   Rng rng(5);
   const auto values = random_values(*bound, rng);
@@ -76,6 +84,42 @@ TEST(ExampleKernels, ConvolutionIsTorchsConvolution) {
     const Executed unfolded = run("unfold_convolution", site, 2);
     expect_same(unfolded.y, convolve(unfolded.x, unfolded.w[0], site.s, 1));
   }
+}
+
+TEST(ExampleKernels, GroupedAndDepthwiseAreTorchsGroups) {
+  for (const Site& site : {plain, strided}) {
+    const Executed r = run("grouped_convolution", site, 2);
+    expect_same(r.y, convolve(r.x, r.w[0].reshape({site.co, site.ci / 4, 3, 3}), site.s, 1, 1, 4));
+  }
+  const Executed r = run("depthwise", plain, 2);
+  expect_same(r.y, convolve(r.x, r.w[0].reshape({8, 1, 3, 3}), 1, 1, 1, 8));
+}
+
+TEST(ExampleKernels, SpatiallySeparableAndLowRankAreTwoConvolutions) {
+  for (const Site& site : {plain, strided}) {
+    const Executed separable = run("spatially_separable", site, 2);
+    const auto outer = [](const at::Tensor& down, const at::Tensor& across) {
+      return at::einsum("aiu,oav->oiuv", {down.squeeze(-1), across.squeeze(-2)});
+    };
+    const auto down = separable.w[0].reshape({6, site.ci, 3, 1});
+    const auto across = separable.w[1].reshape({site.co, 6, 1, 3});
+    expect_same(separable.y, convolve(separable.x, outer(down, across), site.s, 1));
+    const Executed low = run("low_rank", site, 2);
+    const auto product = at::matmul(low.w[1], low.w[0]);
+    expect_same(low.y, convolve(low.x, product.unsqueeze(-1).unsqueeze(-1), site.s, 0));
+  }
+}
+
+TEST(ExampleKernels, SqueezedAxialAttentionAttendsAlongEachAxis) {
+  const Executed r = run("squeezed_axial_attention", plain, 2);
+  // Means along one axis, then attention along the other; matmul divides by the root of what it sums over.
+  const auto attend = [&](std::int64_t mean_over, std::size_t first) {
+    const auto line = r.x.mean(mean_over).transpose(1, 2);
+    const auto part = [&](std::size_t i) { return at::matmul(line, r.w[first + i].t()); };
+    const auto attended = at::scaled_dot_product_attention(part(0), part(1), part(2));
+    return (attended / std::sqrt(static_cast<double>(line.size(1)))).transpose(1, 2).unsqueeze(mean_over);
+  };
+  expect_same(r.y, pointwise(r.x, r.w[6]) + attend(3, 0) + attend(2, 3));
 }
 
 TEST(ExampleKernels, DepthwiseSeparableIsTwoConvolutions) {
@@ -153,10 +197,15 @@ TEST(ExampleKernels, EveryOneTrainsOnRealImages) {
   const Dataset data = load_dataset("fashion-mnist", limits);
   const Split split = split_validation(data.train, 0.2, 1);
   const Network network = zoo_network("resnet8", {.classes = 10, .input = {1, 28, 28}});
-  const auto sites = find_sites(network, {.replace = {"stage3.block1.conv*"}});
   int trained = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder())) {
-    const Kernel kernel = example(entry.path().stem().string());
+    const std::string name = entry.path().stem().string();
+    // A depthwise convolution has as many channels out as in, which the first of the block has not.
+    const std::string replaced = name == "depthwise" ? "stage3.block1.conv2" : "stage3.block1.conv*";
+    const auto sites = find_sites(network, {.replace = {replaced}});
+    std::vector<Site> places;
+    for (const DistinctSite& one : distinct_sites(sites)) places.push_back(one.site);
+    const Kernel kernel = with_widths(example(name), 16, places);
     Recipe recipe;
     recipe.epochs = 3;
     recipe.batch = 32;

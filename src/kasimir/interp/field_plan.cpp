@@ -35,7 +35,6 @@ class Planner {
   [[nodiscard]] std::size_t volume(const Order& order) const;
   [[nodiscard]] Order within(const Order& order, Mask mask) const;
   [[nodiscard]] Mask seen(int node) const { return seen_[static_cast<std::size_t>(node)]; }
-  [[nodiscard]] std::vector<std::uint32_t> places(const BoundRead& read, const Order& order) const;
   [[nodiscard]] Order natural_order() const;
 
   FieldPlace scratch(std::size_t size);
@@ -102,19 +101,6 @@ Order Planner::within(const Order& order, Mask mask) const {
   Order some;
   std::ranges::copy_if(order, std::back_inserter(some), [&](int iter) { return (mask & bit(iter)) != 0; });
   return some;
-}
-
-/// Position in memory at each point of the order; FieldPlan::outside where the coordinates leave the tensor.
-std::vector<std::uint32_t> Planner::places(const BoundRead& read, const Order& order) const {
-  const auto axes = detail::prepare(*graph_, read);
-  std::vector<std::int64_t> at(stage_->iters.size(), 0);
-  std::vector<std::uint32_t> table(volume(order));
-  for (std::uint32_t& entry : table) {
-    const std::int64_t place = detail::position(axes, at);
-    entry = place < 0 ? FieldPlan::outside : static_cast<std::uint32_t>(place);
-    detail::advance(*stage_, order, at);
-  }
-  return table;
 }
 
 FieldPlace Planner::scratch(std::size_t size) {
@@ -229,7 +215,7 @@ Array Planner::evaluate(int node, const Order& order) {
 Array Planner::read(const BoundRead& read, const Order& order) {
   const auto operand = std::ranges::find(plan_.reads, read.tensor) - plan_.reads.begin();
   FieldPlace from{static_cast<std::uint16_t>(operand), 0};
-  const auto table = places(read, order);
+  const auto table = field_places(*graph_, *stage_, read, order);
   bool in_place = table[0] != FieldPlan::outside;
   for (std::size_t i = 0; i < table.size() && in_place; ++i) in_place = table[i] == table[0] + i;
   if (!in_place) return gathered(from, table, order);
@@ -442,7 +428,7 @@ void Planner::tie(const BoundRead& read, Mask shared) {
                      field_slack);
   const auto key = static_cast<std::uint32_t>(mix_bits(plan_.ties.size()));
   const auto repeats = volume(free);
-  const auto table = places(read, order);
+  const auto table = field_places(*graph_, *stage_, read, order);
   const std::uint32_t share = field::inverse(static_cast<std::uint32_t>(repeats % field::prime));
   for (std::size_t i = 0; i < table.size(); ++i) {
     if (table[i] == FieldPlan::outside) continue;

@@ -70,4 +70,9 @@ struct FieldPlan {
 /// @pre the stage is one of the graph's, with fewer than 64 iterators and 2^32 elements.
 FieldPlan plan_stage(const BoundGraph& graph, const BoundStage& stage);
 
+/// Position in memory of a read at each point of the order, a list of iterators, the last fastest and the others 0;
+/// FieldPlan::outside where the coordinates leave the tensor.
+std::vector<std::uint32_t> field_places(const BoundGraph& graph, const BoundStage& stage, const BoundRead& read,
+                                        const std::vector<int>& order);
+
 }  // namespace kasimir

@@ -16,30 +16,17 @@ SiteSet::SiteSet(std::vector<Site> sites, const Binding& choices) : sites_(std::
   }
 }
 
-namespace {
-
-bool bound_by(const Size& size, const Binding& binding) {
-  for (int i = 0; i < symbol_count; ++i)
-    if (size.has(static_cast<Symbol>(i)) && !binding.has(static_cast<Symbol>(i))) return false;
-  return true;
-}
-
-}  // namespace
-
 bool SiteSet::whole(const Size& size) const {
   if (size.is_number()) return size.coefficient().whole() && size.coefficient().num() >= 1;
-  return std::ranges::all_of(bindings_, [&](const Binding& binding) {
-    if (!bound_by(size, binding)) return true;
-    const Rational value = size.at(binding);
-    return value.whole() && value.num() >= 1;
-  });
+  return std::ranges::all_of(bindings_,
+                             [&](const Binding& binding) { return !size.bound_by(binding) || size.whole_at(binding); });
 }
 
 bool SiteSet::equal(const Size& a, const Size& b) const {
   if (a == b) return true;
+  const Size ratio = a / b;
   return !bindings_.empty() && std::ranges::all_of(bindings_, [&](const Binding& binding) {
-    const Size ratio = a / b;
-    return bound_by(ratio, binding) && ratio.at(binding) == Rational(1);
+    return ratio.bound_by(binding) && ratio.at(binding) == Rational(1);
   });
 }
 
@@ -57,7 +44,7 @@ double SiteSet::smallest(const Size& size) const {
   if (size.is_number()) return size.coefficient().value();
   double least = std::numeric_limits<double>::infinity();
   for (const Binding& binding : bindings_)
-    if (bound_by(size, binding)) least = std::min(least, size.value_at(binding));
+    if (size.bound_by(binding)) least = std::min(least, size.value_at(binding));
   return least;
 }
 

@@ -65,7 +65,7 @@ const Primitive concat_record{
     .brief = "joins two tensors along the channels",
     .source = "Huang et al., DenseNet (arXiv 1608.06993)",
     .operands = 2,
-    .weight = 0.7,
+    .weight = 1.0,
     .closing_weight = 0.3,
     .shape = shape,
     .stages = stages,

@@ -140,7 +140,8 @@ Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
   // Few options suffice to end a kernel, and all of them are worked out.
   const auto window = windows(has_height, has_width, proposer.closing ? 3 : 7);
   std::vector<Option> dilation{{one_or_two(1, 1), 0.85}};
-  if (!proposer.closing) dilation.push_back({one_or_two(2, 2), 0.15});
+  if (!proposer.closing)
+    for (const auto& [d, often] : {std::pair{2, 0.11}, {3, 0.04}}) dilation.push_back({one_or_two(d, d), often});
   const bool can_stride =
       any_stride(proposer.sites) && (has_stride(extent_of(x, height)) || has_stride(extent_of(x, width)));
   std::vector<Option> stride{{Word{0}, 0.3}};

@@ -29,11 +29,14 @@ Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
   std::vector<Option> by{{Word{by_mean}, 0.45}, {Word{by_max}, 0.35}};
   if (!proposer.closing) by.push_back({Word{by_sum}, 0.2});
   std::vector<Offer> all;
-  // Windows are folded whenever there are some; a fold of whole rows or of all channels is the rarer step.
-  if (auto axes = axis_sets(proposer, {window_h, window_w}, 2); !axes.empty())
-    all.push_back({0.8, {std::move(axes), by}, {}});
-  const AxisSet others = proposer.closing ? AxisSet{group, token} : AxisSet{group, channel, height, width, token};
-  if (auto axes = axis_sets(proposer, others, 2); !axes.empty()) all.push_back({0.2, {std::move(axes), by}, {}});
+  const auto add = [&](AxisSet allowed, double weight) {
+    if (auto axes = axis_sets(proposer, allowed, 2); !axes.empty()) all.push_back({weight, {std::move(axes), by}, {}});
+  };
+  // Windows are folded whenever there are some; a fold of whole rows makes every output see the whole image: the
+  // rarest.
+  add({window_h, window_w}, 0.8);
+  add(proposer.closing ? AxisSet{group, token} : AxisSet{group, channel, token}, 0.1);
+  if (!proposer.closing) add({height, width}, 0.02);
   if (all.empty())
     return Rejection{"fold: the operand has an axis to fold",
                      proposer.sites.explain([&] { return str(proposer.shape()); })};

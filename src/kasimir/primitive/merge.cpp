@@ -40,7 +40,7 @@ const Primitive merge_record{
     .family = Family::rearranging,
     .brief = "joins the group axis and the channel axis to channels",
     .source = "inverse of group; Canvas's published code does it at each use",
-    .weight = 0.6,
+    .weight = 1.2,
     .closing_weight = 0.6,
     .shape = shape,
     .stages = stages,

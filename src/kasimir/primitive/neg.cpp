@@ -9,7 +9,7 @@ const Primitive neg_record{
     .family = Family::arithmetic,
     .brief = "negative",
     .source = "element-wise, Canvas (arXiv 2304.07741)",
-    .weight = 0.2,
+    .weight = 0.35,
     .shape = same_shape,
     .stages = pointwise<apply_function<Fn::neg>>,
     .offers = offer_nothing,

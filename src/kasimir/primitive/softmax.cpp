@@ -14,8 +14,12 @@ Outcome<Shape> shape(const Call& call) {
 void stages(const Call& call, StageBuilder& build) { emit_softmax(build, build.operand(), call.shape(), call.axes(0)); }
 
 Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
-  return std::vector<Offer>{
-      {1.0, {axis_sets(proposer, {group, channel, window_h, window_w, height, width, token}, 2)}, {}}};
+  std::vector<Offer> all;
+  if (auto axes = axis_sets(proposer, {group, channel, window_h, window_w, token}, 2); !axes.empty())
+    all.push_back({0.8, {std::move(axes)}, {}});
+  // Over rows and columns it makes every output see the whole image: the rarer wish in place of a convolution.
+  if (auto axes = axis_sets(proposer, {height, width}, 2); !axes.empty()) all.push_back({0.1, {std::move(axes)}, {}});
+  return all;
 }
 
 constexpr Param params[] = {{"axes", ParamKind::axes, "axes over which the result sums to 1"}};

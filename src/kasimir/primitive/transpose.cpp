@@ -40,7 +40,7 @@ const Primitive transpose_record{
     .family = Family::rearranging,
     .brief = "exchanges the group axis and the channel axis",
     .source = "Canvas's first code",
-    .weight = 0.5,
+    .weight = 0.8,
     .shape = shape,
     .stages = stages,
     .offers = offer_nothing,

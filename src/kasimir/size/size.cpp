@@ -4,7 +4,7 @@
 #include "kasimir/base/rng.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -276,13 +276,25 @@ Outcome<std::int64_t> Size::extent_at(const Binding& binding) const {
   return Rejection{"size is at least 1", text + where(binding)};
 }
 
+bool Size::bound_by(const Binding& binding) const {
+  for (int i = 0; i < symbol_count; ++i)
+    if (powers_[static_cast<std::size_t>(i)] != 0 && !binding.has(static_cast<Symbol>(i))) return false;
+  return true;
+}
+
+bool Size::whole_at(const Binding& binding) const {
+  if (const auto quick = quick_at(binding)) return quick->num % quick->den == 0 && quick->num / quick->den >= 1;
+  return extent_at(binding).ok();
+}
+
 double Size::value_at(const Binding& binding) const {
   double value = coefficient_.value();
   for (int i = 0; i < symbol_count; ++i) {
     const auto symbol = static_cast<Symbol>(i);
     const int p = power(symbol);
     if (p == 0) continue;
-    value *= std::pow(static_cast<double>(bound_value(binding, symbol)), p);
+    const auto base = static_cast<double>(bound_value(binding, symbol));
+    for (int k = 0; k < std::abs(p); ++k) value = p > 0 ? value * base : value / base;
   }
   return value;
 }

@@ -127,6 +127,10 @@ class Size {
   /// for instance "Ci/3 = 64/3 at Ci=64", or "size fits in 64 bits" with what was to be multiplied.
   [[nodiscard]] Outcome<std::int64_t> extent_at(const Binding& binding) const;
   [[nodiscard]] double value_at(const Binding& binding) const;  ///< in double, for costs
+  /// Whether every symbol has a value.
+  [[nodiscard]] bool bound_by(const Binding& binding) const;
+  /// Whether extent_at() would have a value, without saying why not. @pre bound_by(binding)
+  [[nodiscard]] bool whole_at(const Binding& binding) const;
 
  private:
   void normalise();

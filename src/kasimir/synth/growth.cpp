@@ -60,13 +60,12 @@ Growth::Growth(World& world, const GrowthLimits& limits, const CostLines& lines,
   refused_.assign(most_rules, 0);
 }
 
-void Growth::push(ShapeId id) {
-  const ShapeFacts& facts = world_->shape(id);
+void Growth::push(ShapeId shape, bool full, std::int8_t least_steps, std::int8_t sure_steps) {
   state_.open[static_cast<std::size_t>(state_.opens++)] = static_cast<std::int16_t>(state_.nodes);
-  state_.node[static_cast<std::size_t>(state_.nodes++)] = {id, facts.least_steps, facts.sure_steps, facts.full, 0};
-  if (!facts.full) return;
-  state_.nearest_full[0] = std::min<int>(state_.nearest_full[0], facts.least_steps);
-  state_.nearest_full[1] = std::min<int>(state_.nearest_full[1], facts.sure_steps);
+  state_.node[static_cast<std::size_t>(state_.nodes++)] = {shape, least_steps, sure_steps, full};
+  if (!full) return;
+  state_.nearest_full[0] = std::min<int>(state_.nearest_full[0], least_steps);
+  state_.nearest_full[1] = std::min<int>(state_.nearest_full[1], sure_steps);
 }
 
 void Growth::clear(std::uint64_t missing) {
@@ -76,7 +75,8 @@ void Growth::clear(std::uint64_t missing) {
   state_.missing = missing;
   std::ranges::fill(state_.nearest_full, std::numeric_limits<int>::max());
   std::ranges::fill(bounds_, 0.0F);
-  push(world_->input());
+  const ShapeFacts& input = world_->shape(world_->input());
+  push(world_->input(), input.full, input.least_steps, input.sure_steps);
 }
 
 void Growth::save(Snapshot& to) const {
@@ -97,7 +97,7 @@ Operands Growth::shapes_of(Tensors operands) const {
 /// Steps that are needed at least, or, `careful`, surely enough, after a step that consumes two tensors and gives
 /// `next`. An estimate that is too high would silently remove kernels, one that is too low only costs dead ends: steps
 /// are accepted by the first, closing begins by the second.
-int Growth::distance(bool careful, const ShapeFacts* next, Tensors consumed) const {
+int Growth::distance(bool careful, const Move* next, Tensors consumed) const {
   int steps = -1;
   bool any_full = false;
   for (int i = 0; i < state_.opens; ++i) {
@@ -169,73 +169,16 @@ bool Growth::idles(MoveId id, Tensors operands) const {
   return false;
 }
 
-/// The rule that says why, after the move, what closes the open tensors does not fit the budget, as far as one step for
-/// each tells; or none.
-/// `slack`: steps beyond those that are needed at least; they can add to the costs.
-std::int32_t Growth::cannot_end(MoveId id, Tensors operands, int left, int slack) {
-  const Move& move = world_->move(id);
-  const std::size_t n = costs * static_cast<std::size_t>(world_->lanes());
-  for (std::size_t i = 0; i < 2 * n; ++i) scratch_[i] = bounds_[i] + move.bounds[i];
-  const auto broken = [&](const float* more) {
-    int beyond = 0;
-    int below = 0;
-    for (std::size_t i = 0; i < n; ++i) beyond += scratch_[i] + more[i] > lines_->high[i] ? 1 : 0;
-    for (std::size_t i = 0; slack == 0 && i < n; ++i) below += scratch_[n + i] + more[n + i] < lines_->low[i] ? 1 : 0;
-    return beyond > 0 ? rules_.end : below > 0 ? rules_.low : no_id;
-  };
-  std::array<ShapeId, GrowthLimits::most_width + 1> closing;
-  std::size_t closings = 0;
-  const ShapeFacts* to_match = nullptr;
-  int opens = 0;
-  const auto add = [&](ShapeId shape) {
-    const ShapeFacts& facts = world_->shape(shape);
-    ++opens;
-    if (facts.to_match >= 0) to_match = &facts;
-    if (facts.least_steps > 0) closing[closings++] = shape;
-  };
-  add(move.result);
-  for (int i = 0; i < state_.opens; ++i) {
-    const std::int16_t tensor = state_.open[static_cast<std::size_t>(i)];
-    if (tensor != operands[0] && tensor != operands[1]) add(state_.node[static_cast<std::size_t>(tensor)].shape);
-  }
-  if (left == 2 && opens == 1 && world_->shape(move.result).full) {
-    // One step is left for one tensor, so that it must end the kernel within both bounds.
-    slack = 0;
-    closing[0] = move.result;
-    closings = 1;
-  }
-  if (closings == 1) {
-    const std::vector<WrittenMove>& closers = world_->closers({closing[0], no_id}, choice_).moves;
-    std::int32_t rule = rules_.end;
-    for (const WrittenMove& closer : closers) {
-      const std::int32_t broken_here = broken(world_->move(closer.move).bounds);
-      if (broken_here == no_id) return no_id;
-      if (broken_here == rules_.low) rule = rules_.low;
-    }
-    return rule;
-  }
-  for (std::size_t k = 0; k < closings; ++k) {
-    const Closers& closers = world_->closers({closing[k], no_id}, choice_);
-    for (std::size_t i = 0; i < 2 * n; ++i) scratch_[i] += closers.bounds[i];
-  }
-  const std::int32_t rule = broken(none_.data());
-  if (rule != no_id || to_match == nullptr || slack > 0) return rule;
-  // What lacks rows or columns is broadcast onto a tensor as wide as the output, and its symbol then has that value.
-  std::fill_n(scratch_.begin(), n, 0.0F);
-  for (const GrownStep& step : steps()) world_->add_matched(step.written.move, *to_match, scratch_.data());
-  world_->add_matched(id, *to_match, scratch_.data());
-  return broken(none_.data());
-}
-
 bool Growth::consider(WrittenMove written, Tensors operands, int left) {
-  const Move& move = world_->move(written.move);
+  const Move move = world_->move(written.move);
   if (!move.legal()) return refuse(move.rule);
-  const ShapeFacts& result = world_->shape(move.result);
   std::uint64_t missing = state_.missing;
   for (std::size_t i = 0; missing != 0 && i < required_.size(); ++i)
     if (required_[i] == move.primitive) missing &= ~(std::uint64_t{1} << i);
-  const int slack = left - 1 - std::max(distance(false, &result, operands), std::popcount(missing));
-  if (slack < 0) return refuse(rules_.reach);
+  const int slack = left - 1 - std::max(distance(false, &move, operands), std::popcount(missing));
+  // With one step left all that could end the kernel is known: the estimate, which counts a step for each of two
+  // tensors that one step may make ready together, is not asked.
+  if (slack < 0 && (left != 2 || std::popcount(missing) > 1)) return refuse(rules_.reach);
   if (repeats(move, written.move, operands)) return refuse(rules_.repeat);
   if (limits_->local_rules && idles(written.move, operands)) return refuse(rules_.idle);
   int width = 1;
@@ -262,7 +205,7 @@ void Growth::take(WrittenMove written, const Move& move, Tensors operands) {
     if (tensor != operands[0] && tensor != operands[1]) state_.open[static_cast<std::size_t>(kept++)] = tensor;
   }
   state_.opens = kept;
-  push(move.result);
+  push(move.result, move.full, move.least_steps, move.sure_steps);
   for (std::size_t i = 0; i < bounds_.size(); ++i) bounds_[i] += move.bounds[i];
   state_.open_symbols = std::max<int>(state_.open_symbols, move.open_symbols);
 }
@@ -297,11 +240,11 @@ bool Growth::substitute_and_consider(const Offer& offer, int primitive, const st
   clear(before.missing);
   for (int i = 0; i + 1 < before.nodes; ++i) {
     const GrownStep& step = before.steps[static_cast<std::size_t>(i)];
-    const Move& old = world_->move(step.written.move);
+    const Move old = world_->move(step.written.move);
     const WrittenMove written = old.open_symbols == 0
                                     ? step.written
                                     : again(old.primitive, world_->arguments(step.written.arguments), step.operands);
-    const Move& move = world_->move(written.move);
+    const Move move = world_->move(written.move);
     if (!move.legal()) {
       refuse(move.rule);
       return undo();
@@ -326,64 +269,13 @@ bool Growth::try_one(Rng& rng, int primitive, int left) {
 bool Growth::try_with(Rng& rng, int primitive, Tensors operands, int left, bool closing) {
   if (operands[0] == operands[1]) return refuse(rules_.repeat);
   const Operands shapes = shapes_of(operands);
-  const MoveTable& table = world_->table(primitive, shapes, state_.open_symbols, closing);
+  const MoveTable table = world_->table(primitive, shapes, state_.open_symbols, closing);
   if (table.ways == 0) return refuse(table.rule);
   const DrawnMove drawn = world_->draw(table, rng);
-  const Offer& offer = world_->offer(table, drawn);
-  if (!offer.substitutions.empty())
-    return substitute_and_consider(offer, primitive, world_->arguments_at(table, drawn), operands, left);
+  if (drawn.way.substitutes)
+    return substitute_and_consider(world_->offer(table, drawn), primitive, world_->arguments_at(table, drawn), operands,
+                                   left);
   return consider(world_->resolve(primitive, shapes, table, drawn, choice_), operands, left);
-}
-
-/// The operands that a closing step may have, in random order: open tensors alone, in pairs, and with an earlier tensor
-/// that has the output's shape or can be broadcast onto it.
-std::size_t Growth::closing_operands(Rng& rng, std::array<Tensors, most_closing>& all) const {
-  std::size_t count = 0;
-  const auto add = [&](std::int16_t a, std::int16_t b) {
-    if (count < most_closing) all[count++] = {a, b};
-  };
-  for (int i = 0; i < state_.opens; ++i) {
-    const std::int16_t a = state_.open[static_cast<std::size_t>(i)];
-    add(a, -1);
-    for (int k = 0; k < state_.opens; ++k)
-      if (k != i) add(a, state_.open[static_cast<std::size_t>(k)]);
-  }
-  // A partial tensor that is alone needs another to be broadcast onto; elsewhere an earlier one is a matter of chance.
-  const std::int16_t last = state_.open[static_cast<std::size_t>(state_.opens) - 1];
-  const bool partial = !state_.node[static_cast<std::size_t>(last)].full;
-  const auto first = static_cast<int>(rng.below(static_cast<std::uint64_t>(state_.nodes)));
-  int others = partial ? 4 : rng.chance(0.1) ? 1 : 0;
-  for (int i = 0; i < state_.nodes && others > 0; ++i) {
-    const auto other = static_cast<std::int16_t>((first + i) % state_.nodes);
-    const Node& node = state_.node[static_cast<std::size_t>(other)];
-    if (other == last || !node.full || node.least_steps > 0) continue;
-    --others;
-    add(last, other);
-    if (!partial) add(other, last);
-  }
-  for (std::size_t i = count; i > 1; --i) std::swap(all[i - 1], all[rng.below(i)]);
-  return count;
-}
-
-/// A step that comes nearer to the output, from all that there are.
-bool Growth::try_closing(Rng& rng, int left) {
-  std::array<Tensors, most_closing> all;
-  const std::size_t count = closing_operands(rng, all);
-  for (std::size_t k = 0; k < count; ++k) {
-    const Closers& closers = world_->closers(shapes_of(all[k]), choice_);
-    const std::size_t size = closers.moves.size();
-    if (size > 0) {
-      const auto at = static_cast<float>(rng.unit());
-      const auto first = static_cast<std::size_t>(std::ranges::upper_bound(closers.until, at) - closers.until.begin());
-      for (std::size_t i = 0; i < size; ++i)
-        if (consider(closers.moves[(first + i) % size], all[k], left)) return true;
-    }
-    // Closers know no shape matching.
-    if (all[k][1] < 0 || state_.open_symbols == 0) continue;
-    for (const std::uint8_t primitive : closing_pairs_)
-      if (try_with(rng, primitive, all[k], left, true)) return true;
-  }
-  return false;
 }
 
 bool Growth::grow_step(Rng& rng, int left) {

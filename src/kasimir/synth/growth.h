@@ -75,7 +75,6 @@ class Growth {
     ShapeId shape;
     std::int8_t least_steps, sure_steps;
     bool full;
-    std::uint8_t uses;
   };
   /// A kernel as far as it has grown; flat, so that a copy is cheap.
   struct State {
@@ -109,11 +108,13 @@ class Growth {
   bool substitute_and_consider(const Offer& offer, int primitive, const std::vector<Argument>& arguments,
                                Tensors operands, int left);
   void take(WrittenMove written, const Move& move, Tensors operands);
-  void push(ShapeId shape);
+  void push(ShapeId shape, bool full, std::int8_t least_steps, std::int8_t sure_steps);
   [[nodiscard]] Operands shapes_of(Tensors operands) const;
-  [[nodiscard]] int distance(bool careful, const ShapeFacts* next, Tensors consumed) const;
+  [[nodiscard]] int distance(bool careful, const Move* next, Tensors consumed) const;
   [[nodiscard]] std::int32_t too_dear(const Move& move) const;
   [[nodiscard]] bool dear_enough(const Move& move) const;
+  template <typename Broken>
+  [[nodiscard]] std::int32_t cannot_end_now(const Move& move, Tensors operands, int opens, const Broken& broken);
   [[nodiscard]] std::int32_t cannot_end(MoveId id, Tensors operands, int left, int slack);
   [[nodiscard]] bool idles(MoveId id, Tensors operands) const;
   [[nodiscard]] bool repeats(const Move& move, MoveId id, Tensors operands) const;

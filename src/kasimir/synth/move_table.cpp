@@ -37,22 +37,23 @@ bool World::ever_offers(std::size_t primitive) {
 void World::add_way(const Offer& offer, double until, MoveTable& table, std::int32_t number) {
   MoveTable::Way way{static_cast<float>(until),
                      number,
-                     static_cast<std::int32_t>(parameters_.size()),
-                     static_cast<std::int32_t>(offer.options.size()),
+                     static_cast<std::int32_t>(pool_.size()),
                      static_cast<std::int32_t>(slots_.size()),
                      1,
-                     false};
+                     static_cast<std::int16_t>(offer.options.size()),
+                     false,
+                     !offer.substitutions.empty()};
   for (const auto& options : offer.options) {
     way.slots *= static_cast<std::int32_t>(options.size());
     for (const Option& option : options) way.by_choice = way.by_choice || has_choice(option.value);
   }
   if (way.slots == 0) return;
   for (const auto& options : offer.options) {
-    parameters_.emplace_back(static_cast<std::int32_t>(cumulative_.size()), static_cast<std::int32_t>(options.size()));
+    pool_.push_back(static_cast<float>(options.size()));
     double total = 0.0;
     for (const Option& option : options) total += option.weight;
     double upto = 0.0;
-    for (const Option& option : options) cumulative_.push_back(static_cast<float>((upto += option.weight) / total));
+    for (const Option& option : options) pool_.push_back(static_cast<float>((upto += option.weight) / total));
   }
   const std::size_t copies = way.by_choice ? options_.choices.size() : 1;
   slots_.resize(slots_.size() + static_cast<std::size_t>(way.slots) * copies);
@@ -60,8 +61,8 @@ void World::add_way(const Offer& offer, double until, MoveTable& table, std::int
   ++table.ways;
 }
 
-const MoveTable& World::table(int primitive, Operands operands, int open, bool closing) {
-  const auto find = [&](std::int32_t id) -> const MoveTable& { return tables_[static_cast<std::size_t>(id)]; };
+MoveTable World::table(int primitive, Operands operands, int open, bool closing) {
+  const auto find = [&](std::int32_t id) { return tables_[static_cast<std::size_t>(id)]; };
   if (operands[1] == no_id && !closing) {
     const std::size_t first =
         (static_cast<std::size_t>(operands[0]) * catalog_.size() + static_cast<std::size_t>(primitive)) *
@@ -130,17 +131,18 @@ DrawnMove World::draw(const MoveTable& table, Rng& rng) const {
   }
   const MoveTable::Way& way = ways_[chosen];
   std::int32_t option = 0;
-  for (std::int32_t p = 0; p < way.parameters; ++p) {
-    const auto [first, count] = parameters_[static_cast<std::size_t>(way.first_parameter + p)];
+  const float* parameter = pool_.data() + way.pool;
+  for (int p = 0; p < way.parameters; ++p) {
+    const auto count = static_cast<std::int32_t>(*parameter++);
     std::int32_t i = 0;
     if (count > 1) {
       const auto at = static_cast<float>(rng.unit());
-      const float* until = cumulative_.data() + first;
-      while (i + 1 < count && until[i] <= at) ++i;
+      while (i + 1 < count && parameter[i] <= at) ++i;
     }
     option = option * count + i;
+    parameter += count;
   }
-  return {&way, option};
+  return {way, option};
 }
 
 std::vector<Argument> World::arguments_at(const MoveTable& table, const DrawnMove& drawn) const {
@@ -157,8 +159,8 @@ std::vector<Argument> World::arguments_at(const MoveTable& table, const DrawnMov
 
 WrittenMove World::resolve(int primitive, Operands operands, const MoveTable& table, const DrawnMove& drawn,
                            int choice) {
-  const auto slot = static_cast<std::size_t>(drawn.way->first_slot + drawn.option +
-                                             (drawn.way->by_choice ? choice * drawn.way->slots : 0));
+  const auto slot = static_cast<std::size_t>(drawn.way.first_slot + drawn.option +
+                                             (drawn.way.by_choice ? choice * drawn.way.slots : 0));
   if (slots_[slot].move == no_id) {
     const ArgumentsId written = intern(arguments_at(table, drawn));
     slots_[slot] = {apply(primitive, operands, written, choice), written};
@@ -169,11 +171,11 @@ WrittenMove World::resolve(int primitive, Operands operands, const MoveTable& ta
 void World::close(const MoveTable& table, int primitive, Operands operands, int choice, int before, Closers& closers,
                   std::vector<double>& weights) {
   for (std::int32_t w = table.first_way; w < table.first_way + table.ways; ++w) {
-    const MoveTable::Way& way = ways_[static_cast<std::size_t>(w)];
-    if (!offer(table, {&way, 0}).substitutions.empty()) continue;
+    const MoveTable::Way way = ways_[static_cast<std::size_t>(w)];
+    if (way.substitutes) continue;
     for (std::int32_t option = 0; option < way.slots; ++option) {
-      const WrittenMove written = resolve(primitive, operands, table, {&way, option}, choice);
-      const Move& one = move(written.move);
+      const WrittenMove written = resolve(primitive, operands, table, {way, option}, choice);
+      const Move one = move(written.move);
       if (!one.legal()) continue;
       const ShapeFacts& after = shape(one.result);
       // A step from the output's shape to itself ends a kernel too: it may be what its lower bounds still lack.

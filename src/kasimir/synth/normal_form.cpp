@@ -54,18 +54,16 @@ Normalised written(const FlatKernel& flat, const Kernel& from) {
 
 }  // namespace
 
+void NormalFormer::learn(MoveId id, const Graph& graph) {
+  const auto index = static_cast<std::size_t>(id);
+  if (index >= of_move_.size()) of_move_.resize(std::max(world_->move_count(), index + 1), -1);
+  if (of_move_[index] < 0) of_move_[index] = steps_.intern(step_facts(graph, world_->sites()));
+}
+
 StepId NormalFormer::step(MoveId id) {
   const auto index = static_cast<std::size_t>(id);
-  if (index >= of_move_.size()) of_move_.resize(world_->move_count(), -1);
-  StepId& step = of_move_[index];
-  if (step >= 0) return step;
-  const Primitive& primitive = *world_->catalog()[world_->move(id).primitive];
-  const MoveDetails& details = world_->details(id);
-  std::vector<Shape> operands;
-  for (int i = 0; i < primitive.operands; ++i)
-    operands.push_back(world_->shape(details.operands[static_cast<std::size_t>(i)]).shape);
-  const Call call(primitive, std::move(operands), world_->arguments(details.arguments), world_->sites());
-  return step = steps_.intern(step_facts(one_step_graph(call), world_->sites()));
+  if (index >= of_move_.size() || of_move_[index] < 0) learn(id, world_->graph(id));
+  return of_move_[index];
 }
 
 Identity NormalFormer::identity(std::span<const GrownStep> grown) {

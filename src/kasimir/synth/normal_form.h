@@ -24,6 +24,8 @@ class NormalFormer {
   [[nodiscard]] std::optional<Rewrite> waste(MoveId producer, MoveId consumer);
   [[nodiscard]] bool wastes(MoveId producer, MoveId consumer) { return waste(producer, consumer).has_value(); }
 
+  /// Works out the facts of a move from its stages, so that they need not be made again (World::watch).
+  void learn(MoveId move, const Graph& graph);
   [[nodiscard]] const StepFacts& facts(MoveId move) { return steps_[step(move)]; }
   /// How often each rule was applied by identity().
   [[nodiscard]] const RewriteCounts& fired() const { return fired_; }
@@ -36,8 +38,10 @@ class NormalFormer {
 
   const World* world_;
   StepTable steps_;
-  std::vector<StepId> of_move_;                             ///< -1: not worked out yet
-  tsl::robin_map<std::uint64_t, std::int8_t, Mix> wastes_;  ///< -1: none
+  HugeVector<StepId> of_move_;  ///< -1: not worked out yet
+  tsl::robin_map<std::uint64_t, std::int8_t, Mix, std::equal_to<std::uint64_t>,
+                 HugePageAllocator<std::pair<std::uint64_t, std::int8_t>>>
+      wastes_;  ///< -1: none
   RewriteCounts fired_{};
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/replay.h"
 
+#include "kasimir/synth/small_site.h"
+
 #include <algorithm>
 
 namespace kasimir {
@@ -159,7 +161,55 @@ class Unmatched {
   Numbering numbers_{};
 };
 
+Shape at_unit_stride(Shape shape) {
+  for (Axis& axis : shape) axis.extent = axis.extent.substitute(Symbol::s, Size(1));
+  return shape;
+}
+
+/// Puts the default in place of a word, if the step is legal so.
+bool use_default_word(Step& step, const std::vector<Shape>& operands, const SiteSet& sites) {
+  for (std::size_t i = 0; i < step.arguments.size(); ++i) {
+    const Param& param = step.primitive->params[i];
+    const auto fallback = std::ranges::find(param.words, param.fallback);
+    if (param.kind != ParamKind::word || fallback == param.words.end()) continue;
+    std::vector<Argument> arguments = step.arguments;
+    arguments[i] = Word{static_cast<std::uint8_t>(fallback - param.words.begin())};
+    if (!step.primitive->shape({*step.primitive, operands, arguments, sites}).ok()) continue;
+    step.arguments = std::move(arguments);
+    return true;
+  }
+  return false;
+}
+
+void leave_out(Kernel& kernel, std::size_t step) {
+  const int tensor = static_cast<int>(step) + 1;
+  const int operand = kernel.steps[step].operands[0];
+  const auto rename = [&](int& read) { read = read == tensor ? operand : read > tensor ? read - 1 : read; };
+  kernel.steps.erase(kernel.steps.begin() + static_cast<std::ptrdiff_t>(step));
+  for (Step& other : kernel.steps) std::ranges::for_each(other.operands, rename);
+  rename(kernel.output);
+}
+
 }  // namespace
+
+Kernel without_idle_strides(const World& world, const Kernel& kernel) {
+  const SiteSet sites(world.sites().sites(), kernel.choices);
+  const auto shapes = infer_shapes(kernel, sites);
+  if (world.any_stride() || !shapes.ok()) return kernel;
+  Kernel result = kernel;
+  for (std::size_t i = kernel.steps.size(); i-- > 0;) {
+    Step& step = result.steps[i];
+    std::vector<Shape> operands;
+    for (const int operand : step.operands)
+      operands.push_back(at_unit_stride((*shapes)[static_cast<std::size_t>(operand)]));
+    const bool legal = step.primitive->shape({*step.primitive, operands, step.arguments, sites}).ok();
+    if (legal || use_default_word(step, operands, sites) || step.operands.size() != 1) continue;
+    leave_out(result, i);
+  }
+  const auto before = label(kernel);
+  const auto after = label(result);
+  return before.ok() && after.ok() && before->fingerprint == after->fingerprint ? result : kernel;
+}
 
 int open_symbols(const World& world, std::span<const GrownStep> steps) {
   int open = 0;

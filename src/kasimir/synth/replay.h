@@ -15,6 +15,11 @@ namespace kasimir {
 /// symbols or other values of g and r, than growth draws.
 Outcome<std::vector<GrownStep>> replay(World& world, const Kernel& kernel, int* choice);
 
+/// A kernel that computes the same where no site of the world has a stride: growth knows no steps there that take it,
+/// so they are left out, and words by which another step takes it (of a convolution) have their default. The kernel
+/// itself where some site has a stride, or if that changes what it computes.
+Kernel without_idle_strides(const World& world, const Kernel& kernel);
+
 /// Free symbols x0 .. x(n-1) that the steps use.
 int open_symbols(const World& world, std::span<const GrownStep> steps);
 

@@ -69,6 +69,8 @@ struct SampleMemory::Place {
         semantics(world),
         growth(world, sampler.options().limits, lines, former) {
     problem.set_sites(sampler.sites());
+    if (sampler.options().limits.local_rules)
+      world.watch([this](MoveId move, const Graph& graph) { former.learn(move, graph); });
   }
 };
 
@@ -128,13 +130,29 @@ void Sampler::pose(SampleMemory::Place& place) const {
 }
 
 std::optional<Rejection> Sampler::unwanted(const View& view) const {
+  const Wanted& wanted = options_.wanted;
+  const auto forbidden = [&](LabelName label) { return forbids(wanted.labels, label); };
+  const bool pointwise = forbidden(LabelName::rows) || forbidden(LabelName::columns) ||
+                         forbidden(LabelName::neighbourhood) || forbidden(LabelName::reach);
   if (view.is_blind) return Rejection{"screen: every output depends on the input", ""};
-  if (options_.wanted.channel_mixing && !view.mixes_channels)
+  if (wanted.channel_mixing && !forbidden(LabelName::mixing) && !view.mixes_channels)
     return Rejection{"screen: every output sees every input channel", ""};
-  if (options_.wanted.neighbourhood && !(view.sees_height && view.sees_width))
+  if (wanted.neighbourhood && !pointwise && !(view.sees_height && view.sees_width))
     return Rejection{"screen: some output sees other rows and other columns", ""};
-  if (!options_.wanted.allow_global && view.is_global) return Rejection{"screen: no output sees the whole image", ""};
+  if (!wanted.allow_global && view.is_global) return Rejection{"screen: no output sees the whole image", ""};
   return std::nullopt;
+}
+
+std::optional<Rejection> Sampler::unwanted(Sampled& sampled) const {
+  if (auto reason = unwanted(sampled.label.view)) return reason;
+  const auto& rules = options_.wanted.labels;
+  if (rules.empty()) return std::nullopt;
+  const auto labels = exact_labels(sampled.kernel, costs_of(rules));
+  if (!labels.ok()) return labels.rejection();
+  sampled.exact = *labels;
+  std::vector<Site> sites;
+  for (const SiteLoad& load : sites_) sites.push_back(load.site);
+  return broken_rule(rules, sampled.kernel, *labels, sites);
 }
 
 Kernel Sampler::kernel(const SampleMemory& memory) const {
@@ -169,7 +187,7 @@ Outcome<Sampled> Sampler::attempt(std::uint64_t index, SampleMemory& memory, Sam
   auto found = label(sampled.kernel);
   if (!found.ok()) return found.rejection();
   sampled.label = *found;
-  if (auto reason = unwanted(sampled.label.view)) return *reason;
+  if (auto reason = unwanted(sampled)) return *reason;
   return sampled;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kasimir/synth/growth.h"
+#include "kasimir/synth/label_rules.h"
 #include "kasimir/synth/normal_form.h"
 #include "kasimir/synth/semantics.h"
 #include "kasimir/synth/small_site.h"
@@ -18,6 +19,8 @@ struct Wanted {
   bool channel_mixing = true;
   bool neighbourhood = true;  ///< other rows and other columns
   bool allow_global = true;   ///< kernels in which an output sees the whole image
+  /// What is asked beyond that, of the exact labels. A label that is forbidden here is not wanted above.
+  std::vector<LabelRule> labels = {};
 };
 
 struct SampleOptions {
@@ -32,7 +35,8 @@ struct Sampled {
   Kernel kernel;
   FitCost cost;
   Label label;
-  std::uint64_t attempt = 0;  ///< the number in the stream that gives it again
+  std::optional<Labels> exact;  ///< if Wanted::labels has rules: what they ask for
+  std::uint64_t attempt = 0;    ///< the number in the stream that gives it again
 };
 
 /// Counts of what happened to attempts.
@@ -91,6 +95,7 @@ class Sampler {
  private:
   friend class SampleMemory;
   [[nodiscard]] std::optional<Rejection> unwanted(const View& view) const;
+  [[nodiscard]] std::optional<Rejection> unwanted(Sampled& sampled) const;
   void pose(SampleMemory::Place& place) const;
   Catalog catalog_;
   std::vector<double> weights_;  ///< of the catalog's primitives; 0 for what is not allowed

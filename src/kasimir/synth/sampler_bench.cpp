@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/sampler_bench.h"
 
+#include "kasimir/synth/labels.h"
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -120,30 +122,38 @@ void measure_kernels(const Sampler& sampler, SamplerBench& bench) {
 }
 
 void measure_labels(const Sampler& sampler, SamplerBench& bench) {
-  constexpr std::uint64_t wanted = 1000;
+  constexpr std::uint64_t wanted = 500;  // some 10 ms each
   constexpr std::size_t shown = 10;
   SampleMemory memory(sampler);
-  double blind = 0.0;
-  double mixing = 0.0;
-  double neighbourhood = 0.0;
-  double global = 0.0;
+  std::uint64_t blind = 0;
+  std::uint64_t mixing = 0;
+  std::uint64_t neighbourhood = 0;
+  std::uint64_t global = 0;
+  std::uint64_t linear = 0;
+  std::uint64_t idle = 0;
   for (std::uint64_t i = 0; i < bench.attempts && bench.labelled < wanted; ++i) {
     if (sampler.draw(i, memory)) continue;
     const Kernel kernel = sampler.kernel(memory);
     if (bench.examples.size() < shown) bench.examples.push_back(str(kernel));
-    const auto found = label(kernel);
+    const auto found = exact_labels(kernel, {.reach = true, .translation = false});
     if (!found.ok()) continue;
     ++bench.labelled;
     blind += found->view.is_blind ? 1 : 0;
     mixing += found->view.mixes_channels ? 1 : 0;
     neighbourhood += found->view.sees_neighbourhood ? 1 : 0;
     global += found->view.is_global ? 1 : 0;
+    linear += found->is_linear ? 1 : 0;
+    idle += found->idle_step ? 1 : 0;
   }
-  const auto all = static_cast<double>(std::max<std::uint64_t>(bench.labelled, 1));
-  bench.share_blind = blind / all;
-  bench.share_mixing = mixing / all;
-  bench.share_neighbourhood = neighbourhood / all;
-  bench.share_global = global / all;
+  const auto share = [&](std::uint64_t count) {
+    return static_cast<double>(count) / static_cast<double>(std::max<std::uint64_t>(bench.labelled, 1));
+  };
+  bench.share_blind = share(blind);
+  bench.share_mixing = share(mixing);
+  bench.share_neighbourhood = share(neighbourhood);
+  bench.share_global = share(global);
+  bench.share_linear = share(linear);
+  bench.share_idle = share(idle);
 }
 
 }  // namespace

@@ -25,9 +25,10 @@ struct SamplerBench {
   Spectrum spectrum{0};
   double effective_skeletons = 0.0;  ///< of the first `skeletons_of` kernels
   std::uint64_t skeletons_of = 0;
-  std::uint64_t labelled = 0;  ///< kernels that the shares below are of
+  std::uint64_t labelled = 0;  ///< kernels that the shares below are of (labels.h)
   double share_blind = 0.0, share_mixing = 0.0, share_neighbourhood = 0.0, share_global = 0.0;
-  std::vector<std::string> examples;  ///< ten kernels as texts
+  double share_linear = 0.0, share_idle = 0.0;  ///< linear in the input; with a step that may be left out
+  std::vector<std::string> examples;            ///< ten kernels as texts
 
   [[nodiscard]] double share_legal() const { return static_cast<double>(legal) / static_cast<double>(attempts); }
   /// Of the legal ones, those whose function was not met before.

@@ -70,6 +70,12 @@ class GraphHash {
   Fingerprint found_{1, 2};
 };
 
+/// A world's shapes have their axes in the order of kinds: the result is laid out so, as the next step reads it.
+void sort_axes(BoundGraph& graph) {
+  std::ranges::stable_sort(graph.tensors[static_cast<std::size_t>(graph.output)].axes, {}, &BasicAxis<Bound>::kind);
+  std::ranges::stable_sort(graph.stages.back().left, {}, &LeftAxis::kind);
+}
+
 Fingerprint hash_graph(const BoundGraph& graph) {
   GraphHash hash;
   hash.add(graph.output);
@@ -98,7 +104,9 @@ Semantics::Semantics(const World& world) : world_(&world), ties_(field_seed) {
     Place place{{}, std::ranges::find(seen, channels) != seen.end()};
     seen.push_back(channels);
     place.binding.set(Symbol::N, 1).set(Symbol::H, rows).set(Symbol::W, columns).set(Symbol::Co, channels);
-    place.binding.set(Symbol::Ci, world.same_channels() ? channels : 2 * channels);
+    // Where a kernel may ask for as many groups as channels come in, these divide those that go out.
+    const bool widens = std::ranges::all_of(world.sites().sites(), [](const Site& at) { return at.co % at.ci == 0; });
+    place.binding.set(Symbol::Ci, world.same_channels() ? channels : widens ? channels / 2 : 2 * channels);
     place.binding.set(Symbol::s, world.any_stride() ? 2 : 1);
     for (int i = 0; i < World::most_open; ++i) place.binding.set(free_symbol(i), unit * apart[i]);
     places_.push_back(place);
@@ -129,13 +137,30 @@ Semantics::Programs Semantics::compile(const BoundGraph& graph) {
 std::int32_t Semantics::find_or_compile(MoveId move, const Binding& binding) {
   constexpr Fingerprint none{};  // of what is not whole there
   const auto bound = bind(world_->graph(move), binding);
-  const BoundGraph graph = bound.ok() ? freeze(*bound) : BoundGraph{};
+  BoundGraph graph = bound.ok() ? freeze(*bound) : BoundGraph{};
+  if (bound.ok()) sort_axes(graph);
   const Fingerprint key = bound.ok() ? hash_graph(graph) : none;
   if (const auto found = by_graph_.find(key); found != by_graph_.end()) return found->second;
   const auto number = static_cast<std::int32_t>(programs_.size());
   programs_.push_back(bound.ok() ? compile(graph) : Programs{});
   by_graph_.emplace(key, number);
   return number;
+}
+
+/// A hash of the symbolic sizes of a step's weights, whatever their order and the names of free symbols.
+std::uint64_t Semantics::weight_sizes(MoveId move) {
+  const auto at = static_cast<std::size_t>(move);
+  if (weight_sizes_.size() <= at) weight_sizes_.resize(std::max(world_->move_count(), at + 1), 0);
+  if (weight_sizes_[at] != 0) return weight_sizes_[at];
+  std::uint64_t sum = 1;
+  for (const Tensor& tensor : world_->graph(move).tensors) {
+    if (tensor.role != Role::weight) continue;
+    Size volume(1);
+    for (const auto& axis : tensor.axes) volume *= axis.extent;
+    for (int i = 1; i < free_symbol_count; ++i) volume = volume.substitute(free_symbol(i), Size(free_symbol(0)));
+    sum += mix_bits(volume.hash());
+  }
+  return weight_sizes_[at] = sum;
 }
 
 const Semantics::Programs& Semantics::programs(MoveId move, std::size_t place) {
@@ -207,7 +232,10 @@ std::optional<Fingerprint> Semantics::fingerprint(std::span<const GrownStep> ste
     next += field_room(of[i]->size);
   }
   Fingerprint found = hash_values(tensor[steps.size()], of[steps.size() - 1]->size);
-  found.high = mix_bits(found.high ^ chosen);
+  std::uint64_t sizes = chosen;
+  for (const GrownStep& step : steps) sizes += weight_sizes(step.written.move) - 1;  // a step without weights adds none
+  found.high = mix_bits(found.high ^ mix_bits(sizes));
+  found.low = mix_bits(found.low ^ mix_bits(~sizes));
   return found;
 }
 

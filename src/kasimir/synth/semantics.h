@@ -14,7 +14,8 @@ class Semantics {
   /// The world must outlive it.
   explicit Semantics(const World& world);
 
-  /// Equal for kernels that compute the same; nothing if the kernel is not whole, or too large, at every tiny site.
+  /// Equal for kernels that compute the same with weights of the same sizes (sizes that differ elsewhere may coincide
+  /// at a tiny site); nothing if the kernel is not whole, or too large, at every tiny site.
   std::optional<Fingerprint> fingerprint(std::span<const GrownStep> steps, int open_symbols);
 
  private:
@@ -35,6 +36,7 @@ class Semantics {
   };
   const Programs& programs(MoveId move, std::size_t place);
   std::int32_t find_or_compile(MoveId move, const Binding& binding);
+  std::uint64_t weight_sizes(MoveId move);
   [[nodiscard]] static Programs compile(const BoundGraph& graph);
   void run(const Programs& step, std::array<const std::uint32_t*, 2> operands, std::uint32_t* result);
 
@@ -42,6 +44,7 @@ class Semantics {
   std::vector<Place> places_;
   std::vector<std::vector<std::int32_t>> known_;  ///< by place, then move: number of its programs, or -1
   std::deque<Programs> programs_;
+  std::vector<std::uint64_t> weight_sizes_;  ///< by move; 0: not worked out yet
   struct Mix {
     std::size_t operator()(const Fingerprint& key) const { return key.low; }
   };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/solver.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <set>
 
 namespace kasimir {
 namespace {
@@ -48,19 +48,25 @@ Binding to_binding(std::span<const std::uint8_t> symbols, const FreeValues& valu
 }  // namespace
 
 std::vector<Size> whole_sizes(const Graph& graph) {
-  std::set<Size> sizes;
+  std::vector<Size> sizes;
+  const auto add = [&](const Size& size) {
+    if (!size.is_one()) sizes.push_back(size);
+  };
   for (const Tensor& tensor : graph.tensors)
-    for (const auto& axis : tensor.axes) sizes.insert(axis.extent);
+    for (const auto& axis : tensor.axes) add(axis.extent);
   for (const Stage& stage : graph.stages) {
-    for (const Iter& iter : stage.iters) sizes.insert(iter.extent);
+    for (const Iter& iter : stage.iters) add(iter.extent);
     for (const auto& node : stage.nodes) {
       const auto* read = std::get_if<BasicRead<Symbolic>>(&node);
       if (read == nullptr) continue;
       for (const Coord& coord : read->at)
-        for (const auto& term : coord.terms) sizes.insert(term.second);
+        for (const auto& term : coord.terms) add(term.second);
     }
   }
-  return {sizes.begin(), sizes.end()};
+  std::ranges::sort(sizes);
+  const auto repeats = std::ranges::unique(sizes);
+  sizes.erase(repeats.begin(), repeats.end());
+  return sizes;
 }
 
 Powers free_powers(const Size& size) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/world.h"
 
-#include "kasimir/kernel/builder.h"
 #include "kasimir/kernel/cost.h"
 #include "kasimir/kernel/verify.h"
+#include "kasimir/synth/step_facts.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 constexpr int macs_row = 0;
 constexpr int params_row = 1;
 constexpr int cost_rows = 2;              // of least values, then as many of most
-constexpr std::size_t block = 1024;       // moves whose bounds lie together
+constexpr std::size_t block = 16384;      // moves whose bounds lie together
 constexpr std::int64_t widest_ratio = 4;  // of free sizes to the channels, as in the budget solver's lattices
 
 std::uint64_t hash_of(const Argument& argument) {
@@ -68,24 +68,6 @@ std::optional<Rejection> check_shape(const Shape& shape, const SiteSet& sites) {
     if (!sites.whole(axis.extent)) return Rejection{"every extent is a whole number at every site", ""};
   }
   return std::nullopt;
-}
-
-/// The stages of one application; its operands are the inputs.
-Graph step_graph(const Call& call, const std::vector<Shape>& operands) {
-  Graph graph;
-  std::vector<int> tensors;
-  for (const Shape& operand : operands) {
-    Tensor tensor;
-    tensor.role = Role::input;
-    tensor.axes = {{AxisKind::batch, Size(Symbol::N)}};
-    for (const Axis& axis : operand) tensor.axes.push_back({axis.kind, axis.extent});
-    tensors.push_back(static_cast<int>(graph.tensors.size()));
-    graph.tensors.push_back(std::move(tensor));
-  }
-  StageBuilder build(graph, tensors, 0);
-  call.primitive().stages(call, build);
-  graph.output = build.last();
-  return graph;
 }
 
 bool has_rows_and_columns(const Shape& shape) {
@@ -155,6 +137,7 @@ ShapeId World::intern(const Shape& symbolic) {
   for (Axis& axis : facts.shape) axis.extent = canonical(axis.extent);
   if (const auto found = shape_ids_.find(facts.shape); found != shape_ids_.end()) return found->second;
   facts.full = has_rows_and_columns(facts.shape);
+  facts.free = open_symbols(facts.shape) > 0;
   const Shape wanted = output_shape();
   facts.output =
       facts.shape.size() == wanted.size() && std::ranges::all_of(wanted, [&](const Axis& axis) {
@@ -260,10 +243,13 @@ double World::least_at(const FreeTerm& term, std::size_t site, const ShapeFacts*
 float* World::new_bounds() {
   const auto size = static_cast<std::size_t>(2 * cost_rows * lanes_);
   const std::size_t place = moves_.size() % block;
-  if (place == 0) bounds_.push_back(std::make_unique<float[]>(block * size));
-  float* bounds = bounds_.back().get() + place * size;
-  std::fill_n(bounds, size, 0.0F);
-  return bounds;
+  if (place == 0) {
+    bounds_.emplace_back();
+    bounds_.back().reserve(block * size);  // never moved: moves point there
+  }
+  const std::size_t first = bounds_.back().size();
+  bounds_.back().resize(first + size, 0.0F);
+  return bounds_.back().data() + first;
 }
 
 /// Costs and conditions, from the stages.
@@ -344,6 +330,7 @@ MoveId World::work_out(int primitive, Operands operands, ArgumentsId plain) {
   std::vector<Shape> shapes;
   for (int i = 0; i < record.operands; ++i) shapes.push_back(shape(operands[static_cast<std::size_t>(i)]).shape);
   const Call call(record, shapes, arguments(plain), sites_);
+  Graph graph;
   auto result = record.shape(call);
   std::optional<Rejection> reason;
   if (!result.ok()) {
@@ -360,17 +347,25 @@ MoveId World::work_out(int primitive, Operands operands, ArgumentsId plain) {
       if (const auto* axes = std::get_if<Shape>(&argument)) open = std::max(open, open_symbols(*axes));
     }
     for (const Shape& operand : shapes) open = std::max(open, open_symbols(operand));
-    const Graph graph = step_graph(call, shapes);
+    graph = one_step_graph(call);
     measure(graph, move, details);
     if (!options_.weights_may_depend_on_resolution && !independent_of_resolution(graph))
       move.rule = rule_id("screen: no weight depends on H or W");
     move.open_symbols = static_cast<std::uint8_t>(open);
-    if (move.rule == no_id) move.result = intern(*result);
+    if (move.rule == no_id) {
+      move.result = intern(*result);
+      const ShapeFacts& facts = this->shape(move.result);
+      move.full = facts.full;
+      move.least_steps = facts.least_steps;
+      move.sure_steps = facts.sure_steps;
+    }
   }
   if (move.bounds == nullptr) move.bounds = new_bounds();
   moves_.push_back(move);
   details_.push_back(std::move(details));
-  return static_cast<MoveId>(moves_.size()) - 1;
+  const auto id = static_cast<MoveId>(moves_.size()) - 1;
+  if (move.legal() && watcher_) watcher_(id, graph);
+  return id;
 }
 
 Graph World::graph(MoveId id) const {
@@ -378,7 +373,7 @@ Graph World::graph(MoveId id) const {
   const Primitive& record = *catalog_[move(id).primitive];
   std::vector<Shape> shapes;
   for (int i = 0; i < record.operands; ++i) shapes.push_back(shape(more.operands[static_cast<std::size_t>(i)]).shape);
-  return step_graph(Call(record, shapes, arguments(more.arguments), sites_), shapes);
+  return one_step_graph(Call(record, std::move(shapes), arguments(more.arguments), sites_));
 }
 
 }  // namespace kasimir

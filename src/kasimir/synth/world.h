@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/base/huge_pages.h"
 #include "kasimir/kernel/kernel.h"
 #include "kasimir/synth/budget.h"
 #include "kasimir/synth/solver.h"
@@ -8,7 +9,7 @@
 #include <tsl/robin_map.h>
 
 #include <deque>
-#include <memory>
+#include <functional>
 
 /// What growth looks up instead of computing it again. The rules of primitives are written for people: they work on
 /// symbolic sizes and explain what failed. Growth meets the same few thousand shapes and applications over and over, so
@@ -27,6 +28,7 @@ struct ShapeFacts {
   Shape shape;                  ///< axes in the order of their kinds, no choice symbols: they are numbers here
   bool full = false;            ///< has rows and columns
   bool output = false;          ///< is the output's shape
+  bool free = false;            ///< has free symbols
   std::int8_t least_steps = 0;  ///< to the output's shape, or to what can be broadcast onto it: a lower estimate
   std::int8_t sure_steps = 0;   ///< the same, a step for each thing that is to be done: surely enough
   /// Where it lacks rows or columns and its channels are a number times x0, x1, ..: the number of that symbol, and what
@@ -39,12 +41,15 @@ struct ShapeFacts {
 struct Move {
   ShapeId result = no_id;  ///< none: illegal, for the reason `rule`
   std::int32_t rule = no_id;
-  std::uint8_t primitive = 0;  ///< number in the catalog
-  bool weighted = false;
-  std::uint8_t open_symbols = 0;  ///< free symbols x0 .. x(n-1) may occur in its shapes and arguments
   /// Rows of World::lanes() numbers: MACs and parameters at each site with free symbols at their least values, then
   /// with the largest that a solver would give them.
   const float* bounds = nullptr;
+  std::uint8_t primitive = 0;     ///< number in the catalog
+  std::uint8_t open_symbols = 0;  ///< free symbols x0 .. x(n-1) may occur in its shapes and arguments
+  bool weighted = false;
+  bool full = false;  ///< this and the next are the result's ShapeFacts
+  std::int8_t least_steps = 0;
+  std::int8_t sure_steps = 0;
 
   [[nodiscard]] bool legal() const { return result != no_id; }
 };
@@ -77,9 +82,11 @@ struct MoveTable {
   struct Way {
     float until;  ///< cumulative weight, up to 1
     std::int32_t offer;
-    std::int32_t first_parameter, parameters;
+    std::int32_t pool;  ///< where its parameters begin
     std::int32_t first_slot, slots;
-    bool by_choice;  ///< its moves depend on the choice symbols: slots for each combination of those
+    std::int16_t parameters;
+    bool by_choice;    ///< its moves depend on the choice symbols: slots for each combination of those
+    bool substitutes;  ///< its offer has substitutions
   };
   std::int32_t first_way = 0, ways = 0;  ///< no way: the primitive offers nothing, for the reason `rule`
   std::int32_t rule = no_id;
@@ -88,8 +95,8 @@ struct MoveTable {
 
 /// A combination of options of a table.
 struct DrawnMove {
-  const MoveTable::Way* way;
-  std::int32_t option;  ///< 0 .. way->slots - 1
+  MoveTable::Way way;
+  std::int32_t option;  ///< 0 .. way.slots - 1
 };
 
 /// A move with its arguments as they are written, in choice symbols.
@@ -130,8 +137,11 @@ class World {
   [[nodiscard]] bool ever_offers(std::size_t primitive);
 
   [[nodiscard]] const ShapeFacts& shape(ShapeId id) const { return shapes_[static_cast<std::size_t>(id)]; }
-  [[nodiscard]] const Move& move(MoveId id) const { return moves_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] Move move(MoveId id) const { return moves_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const MoveDetails& details(MoveId id) const { return details_[static_cast<std::size_t>(id)]; }
+  /// Called with each legal move and its stages when it is worked out: what else is wanted of the stages is had for
+  /// less then than from graph() later.
+  void watch(std::function<void(MoveId, const Graph&)> watcher) { watcher_ = std::move(watcher); }
   /// The stages of a legal move, its operands as inputs, in order.
   [[nodiscard]] Graph graph(MoveId id) const;
   [[nodiscard]] bool any_stride() const { return any_stride_; }
@@ -149,11 +159,11 @@ class World {
   MoveId apply(int primitive, Operands operands, ArgumentsId written, int choice);
 
   /// The offers with x0 .. x(open-1) in use; `closing`: those that bring the result nearer to the output.
-  const MoveTable& table(int primitive, Operands operands, int open, bool closing);
+  MoveTable table(int primitive, Operands operands, int open, bool closing);
   /// One combination, by weight. @pre the table has ways.
   DrawnMove draw(const MoveTable& table, Rng& rng) const;
   [[nodiscard]] const Offer& offer(const MoveTable& table, const DrawnMove& drawn) const {
-    return offers_[static_cast<std::size_t>(table.offers)][static_cast<std::size_t>(drawn.way->offer)];
+    return offers_[static_cast<std::size_t>(table.offers)][static_cast<std::size_t>(drawn.way.offer)];
   }
   [[nodiscard]] std::vector<Argument> arguments_at(const MoveTable& table, const DrawnMove& drawn) const;
   /// The move of a combination without substitutions.
@@ -166,9 +176,6 @@ class World {
 
   [[nodiscard]] std::size_t move_count() const { return moves_.size(); }
   [[nodiscard]] std::size_t shape_count() const { return shapes_.size(); }
-  std::array<std::size_t, 5> sizes() const {
-    return {tables_.size(), closers_.size(), arguments_.size(), slots_.size(), written_ids_.size()};
-  }
 
  private:
   struct Key {
@@ -182,7 +189,8 @@ class World {
     std::size_t operator()(const std::vector<Argument>& arguments) const;
   };
   template <typename Name>
-  using Ids = tsl::robin_map<Name, std::int32_t, Hash>;
+  using Ids =
+      tsl::robin_map<Name, std::int32_t, Hash, std::equal_to<Name>, HugePageAllocator<std::pair<Name, std::int32_t>>>;
   static Key key(Operands operands, std::uint64_t primitive, std::uint64_t rest) {
     return {(static_cast<std::uint64_t>(static_cast<std::uint32_t>(operands[0])) << 32U) |
                 static_cast<std::uint32_t>(operands[1]),
@@ -212,21 +220,21 @@ class World {
   bool any_stride_ = false;
   bool same_channels_ = false;  ///< Ci = Co at every site
   ShapeId input_ = 0;
+  std::function<void(MoveId, const Graph&)> watcher_;
 
   std::deque<ShapeFacts> shapes_;
   std::deque<std::vector<Argument>> arguments_;
-  std::deque<Move> moves_;
+  HugeVector<Move> moves_;
   std::deque<MoveDetails> details_;
-  std::vector<std::unique_ptr<float[]>> bounds_;  ///< blocks of rows, so that what points there stays
+  std::vector<HugeVector<float>> bounds_;  ///< blocks of rows, so that what points there stays
   std::vector<std::string> rules_;
-  std::deque<MoveTable> tables_;
-  std::deque<MoveTable::Way> ways_;
-  std::vector<std::pair<std::int32_t, std::int32_t>> parameters_;  ///< ranges of cumulative_
-  std::vector<float> cumulative_;
-  std::vector<WrittenMove> slots_;
+  HugeVector<MoveTable> tables_;
+  HugeVector<MoveTable::Way> ways_;
+  HugeVector<float> pool_;  ///< of each parameter the number of options, then their cumulative weights, up to 1
+  HugeVector<WrittenMove> slots_;
   std::deque<std::vector<Offer>> offers_;
   std::deque<Closers> closers_;
-  std::vector<std::int32_t> unary_tables_;  ///< by shape, primitive and open symbols
+  HugeVector<std::int32_t> unary_tables_;  ///< by shape, primitive and open symbols
   tsl::robin_map<std::string, std::int32_t> rule_ids_;
   Ids<Shape> shape_ids_;
   Ids<std::vector<Argument>> argument_ids_;

@@ -121,7 +121,8 @@ View view_of(const Poked& poked) {
 TEST(Labels, AreTrueOfTheNumbers) {
   constexpr std::uint64_t seed = 3;
   SampleOptions options;
-  options.wanted = {false, false, true};
+  options.wanted.channel_mixing = false;
+  options.wanted.neighbourhood = false;
   options.budget = Budget::parse("macs=..2,params=..2");
   options.limits.min_primitives = 2;
   const Sampler sampler(catalog(), testing::resnet8_loads(), options, seed);

@@ -128,5 +128,82 @@ TEST(Offered, KnowsOptionsAndShapeMatching) {
             Steps{"broadcast(a, a, op=mul)"});
 }
 
+// --- the kernels that people wrote ----------------------------------------------------------------------------------
+
+std::vector<Kernel> hand_written() {
+  std::vector<Kernel> kernels;
+  for (const auto& file : std::filesystem::directory_iterator(KASIMIR_SOURCE_DIR "/examples/kernels"))
+    kernels.push_back(parse_kernel(read_file(file.path()), catalog(), file.path().string()));
+  std::ranges::sort(kernels, {}, &Kernel::name);
+  return kernels;
+}
+
+Binding choices_of(const Kernel& kernel) {
+  Binding choice = choice_of(4, 4);
+  for (Symbol symbol : {Symbol::g, Symbol::r})
+    if (kernel.choices.has(symbol)) choice.set(symbol, kernel.choices[symbol]);
+  return choice;
+}
+
+/// Steps that growth cannot draw, "kernel: step" each; kernels that are illegal at the sites are named in `illegal`.
+std::set<std::string> not_offered(const std::vector<Site>& sites, std::set<std::string>& illegal) {
+  std::set<std::string> found;
+  for (const Kernel& kernel : hand_written()) {
+    if (!lower(kernel, SiteSet(sites, kernel.choices)).ok()) {
+      illegal.insert(kernel.name);
+      continue;
+    }
+    World world = world_at(sites, {choices_of(kernel)});
+    for (const std::string& step : not_offered(world, without_idle_strides(world, kernel)))
+      found.insert(kernel.name + ": " + step);
+  }
+  return found;
+}
+
+TEST(HandWritten, EveryStepIsOfferedAtSitesOfEqualChannels) {
+  std::set<std::string> illegal;
+  EXPECT_EQ(not_offered({same}, illegal), std::set<std::string>{});
+  EXPECT_EQ(not_offered({plain}, illegal), std::set<std::string>{});
+  EXPECT_EQ(illegal, std::set<std::string>{});
+}
+
+/// Widths are drawn as Co, Co/r or a free symbol. Where channels out differ from channels in at some site, a width of
+/// Ci is only what shape matching makes of a free one, and Ci/r nothing.
+TEST(HandWritten, SomeStepsAreNotOfferedWhereChannelsDiffer) {
+  std::set<std::string> illegal;
+  EXPECT_EQ(not_offered({plain, wider}, illegal), (std::set<std::string>{"involution: linear(a, to=Ci/r)"}));
+  EXPECT_EQ(illegal, std::set<std::string>{"depthwise"});
+}
+
+TEST(HandWritten, HaveNoStepThatLocalRulesRefuse) {
+  for (const auto& sites : {std::vector{plain}, std::vector{same}}) {
+    for (const Kernel& kernel : hand_written()) {
+      World world = world_at(sites, {choices_of(kernel)});
+      NormalFormer former(world);
+      int choice = 0;
+      const auto steps = replay(world, without_idle_strides(world, kernel), &choice);
+      ASSERT_TRUE(steps.ok()) << kernel.name << ": " << steps.rejection().str();
+      for (std::size_t k = 0; k < steps->size(); ++k)
+        for (const std::int16_t operand : (*steps)[k].operands)
+          EXPECT_FALSE(operand > 0 && former.wastes((*steps)[static_cast<std::size_t>(operand) - 1].written.move,
+                                                    (*steps)[k].written.move))
+              << kernel.name << " step " << k;
+    }
+  }
+}
+
+TEST(HandWritten, LoseStridesWhereNoSiteHasOne) {
+  World world = world_at({plain}, {choice_of(4, 4)});
+  std::size_t shorter = 0;
+  for (const Kernel& kernel : hand_written()) {
+    const Kernel without = without_idle_strides(world, kernel);
+    for (const Step& step : without.steps) EXPECT_EQ(str(step).find("stride"), std::string::npos) << str(without);
+    shorter += without.steps.size() < kernel.steps.size() ? 1 : 0;
+  }
+  EXPECT_GE(shorter, 7U);
+  World strided = world_at({same}, {choice_of(4, 4)});
+  for (const Kernel& kernel : hand_written()) EXPECT_EQ(str(without_idle_strides(strided, kernel)), str(kernel));
+}
+
 }  // namespace
 }  // namespace kasimir

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/synth/sampler.h"
+
+namespace kasimir {
+
+/// Lists all kernels of 1, 2, .. up to `most` primitives at the sampler's sites, without its budget, and prints how
+/// many there are; `json`: one object per length and line.
+int enumerate_kernels(const Sampler& sampler, int most, bool json);
+
+}  // namespace kasimir
