@@ -55,8 +55,15 @@ void World::add_way(const Offer& offer, double until, MoveTable& table, std::int
     double upto = 0.0;
     for (const Option& option : options) pool_.push_back(static_cast<float>((upto += option.weight) / total));
   }
+  // Of many combinations few are ever drawn: those are remembered by number, and memory that nobody reads is not touched.
+  constexpr std::size_t many = 32;
   const std::size_t copies = way.by_choice ? options_.choices.size() : 1;
-  slots_.resize(slots_.size() + static_cast<std::size_t>(way.slots) * copies);
+  const std::size_t all = static_cast<std::size_t>(way.slots) * copies;
+  if (all <= many) {
+    slots_.resize(slots_.size() + all);
+  } else {
+    way.first_slot = -1 - wide_ways_++;
+  }
   ways_.push_back(way);
   ++table.ways;
 }
@@ -159,11 +166,21 @@ std::vector<Argument> World::arguments_at(const MoveTable& table, const DrawnMov
 
 WrittenMove World::resolve(int primitive, Operands operands, const MoveTable& table, const DrawnMove& drawn,
                            int choice) {
-  const auto slot = static_cast<std::size_t>(drawn.way.first_slot + drawn.option +
-                                             (drawn.way.by_choice ? choice * drawn.way.slots : 0));
-  if (slots_[slot].move == no_id) {
+  const std::int32_t number = drawn.option + (drawn.way.by_choice ? choice * drawn.way.slots : 0);
+  const auto work_out = [&] {
     const ArgumentsId written = intern(arguments_at(table, drawn));
-    slots_[slot] = {apply(primitive, operands, written, choice), written};
+    return WrittenMove{apply(primitive, operands, written, choice), written};
+  };
+  if (drawn.way.first_slot < 0) {
+    const std::uint64_t slot = (static_cast<std::uint64_t>(-drawn.way.first_slot) << 32U) |
+                               static_cast<std::uint64_t>(number);
+    if (const auto found = wide_slots_.find(slot); found != wide_slots_.end()) return found->second;
+    return wide_slots_.emplace(slot, work_out()).first->second;
+  }
+  const auto slot = static_cast<std::size_t>(drawn.way.first_slot + number);
+  if (slots_[slot].move == no_id) {
+    const WrittenMove written = work_out();
+    slots_[slot] = written;
   }
   return slots_[slot];
 }

@@ -185,6 +185,7 @@ class World {
   };
   struct Hash {
     std::size_t operator()(const Key& key) const { return mix_bits(key.shapes ^ mix_bits(key.rest)); }
+    std::size_t operator()(std::uint64_t number) const { return mix_bits(number); }
     std::size_t operator()(const Shape& shape) const;
     std::size_t operator()(const std::vector<Argument>& arguments) const;
   };
@@ -232,10 +233,14 @@ class World {
   HugeVector<MoveTable::Way> ways_;
   HugeVector<float> pool_;  ///< of each parameter the number of options, then their cumulative weights, up to 1
   HugeVector<WrittenMove> slots_;
+  std::int32_t wide_ways_ = 0;  ///< ways whose slots are in wide_slots_: first_slot is below 0
   std::deque<std::vector<Offer>> offers_;
   std::deque<Closers> closers_;
   HugeVector<std::int32_t> unary_tables_;  ///< by shape, primitive and open symbols
   tsl::robin_map<std::string, std::int32_t> rule_ids_;
+  tsl::robin_map<std::uint64_t, WrittenMove, Hash, std::equal_to<std::uint64_t>,
+                 HugePageAllocator<std::pair<std::uint64_t, WrittenMove>>>
+      wide_slots_;
   Ids<Shape> shape_ids_;
   Ids<std::vector<Argument>> argument_ids_;
   Ids<Key> move_ids_, written_ids_, table_ids_, closer_ids_;
