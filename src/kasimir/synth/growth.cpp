@@ -60,12 +60,22 @@ Growth::Growth(World& world, const GrowthLimits& limits, const CostLines& lines,
   refused_.assign(most_rules, 0);
 }
 
-void Growth::push(ShapeId shape, bool full, std::int8_t least_steps, std::int8_t sure_steps) {
+void Growth::push(const Node& node) {
   state_.open[static_cast<std::size_t>(state_.opens++)] = static_cast<std::int16_t>(state_.nodes);
-  state_.node[static_cast<std::size_t>(state_.nodes++)] = {shape, least_steps, sure_steps, full};
-  if (!full) return;
-  state_.nearest_full[0] = std::min<int>(state_.nearest_full[0], least_steps);
-  state_.nearest_full[1] = std::min<int>(state_.nearest_full[1], sure_steps);
+  state_.node[static_cast<std::size_t>(state_.nodes++)] = node;
+  if (!node.full) return;
+  state_.nearest_full[0] = std::min<int>(state_.nearest_full[0], node.least_steps);
+  state_.nearest_full[1] = std::min<int>(state_.nearest_full[1], node.sure_steps);
+}
+
+/// Whether the values of the result are known not to be negative.
+bool Growth::nonnegative(MoveId id, Tensors operands) const {
+  if (!limits_->local_rules) return false;
+  const StepFacts& facts = pairs_->facts(id);
+  if (facts.is(Trait::nonnegative)) return true;
+  return facts.is(Trait::keeps_nonnegative) && std::ranges::all_of(operands, [&](std::int16_t tensor) {
+           return tensor < 0 || state_.node[static_cast<std::size_t>(tensor)].nonnegative;
+         });
 }
 
 void Growth::clear(std::uint64_t missing) {
@@ -76,7 +86,7 @@ void Growth::clear(std::uint64_t missing) {
   std::ranges::fill(state_.nearest_full, std::numeric_limits<int>::max());
   std::ranges::fill(bounds_, 0.0F);
   const ShapeFacts& input = world_->shape(world_->input());
-  push(world_->input(), input.full, input.least_steps, input.sure_steps);
+  push({world_->input(), input.least_steps, input.sure_steps, input.full, false});
 }
 
 void Growth::save(Snapshot& to) const {
@@ -158,8 +168,12 @@ bool Growth::repeats(const Move& move, MoveId id, Tensors operands) const {
       steps(), [&](const GrownStep& step) { return step.written.move == id && step.operands == operands; });
 }
 
-/// An operand that nothing else reads yet and the move leave one of their steps idle.
+/// The move changes nothing because of the sign of its operand, or an operand that nothing else reads yet and the move
+/// leave one of their steps idle.
 bool Growth::idles(MoveId id, Tensors operands) const {
+  if (state_.node[static_cast<std::size_t>(operands[0])].nonnegative &&
+      pairs_->facts(id).is(Trait::identity_on_nonnegative))
+    return true;
   for (const std::int16_t tensor : operands) {
     if (tensor <= 0 || std::find(state_.open.begin(), state_.open.begin() + state_.opens, tensor) ==
                            state_.open.begin() + state_.opens)
@@ -205,7 +219,7 @@ void Growth::take(WrittenMove written, const Move& move, Tensors operands) {
     if (tensor != operands[0] && tensor != operands[1]) state_.open[static_cast<std::size_t>(kept++)] = tensor;
   }
   state_.opens = kept;
-  push(move.result, move.full, move.least_steps, move.sure_steps);
+  push({move.result, move.least_steps, move.sure_steps, move.full, nonnegative(written.move, operands)});
   for (std::size_t i = 0; i < bounds_.size(); ++i) bounds_[i] += move.bounds[i];
   state_.open_symbols = std::max<int>(state_.open_symbols, move.open_symbols);
 }

@@ -75,6 +75,7 @@ class Growth {
     ShapeId shape;
     std::int8_t least_steps, sure_steps;
     bool full;
+    bool nonnegative;  ///< known of its values, if the limits ask for local rules
   };
   /// A kernel as far as it has grown; flat, so that a copy is cheap.
   struct State {
@@ -108,7 +109,8 @@ class Growth {
   bool substitute_and_consider(const Offer& offer, int primitive, const std::vector<Argument>& arguments,
                                Tensors operands, int left);
   void take(WrittenMove written, const Move& move, Tensors operands);
-  void push(ShapeId shape, bool full, std::int8_t least_steps, std::int8_t sure_steps);
+  void push(const Node& node);
+  [[nodiscard]] bool nonnegative(MoveId id, Tensors operands) const;
   [[nodiscard]] Operands shapes_of(Tensors operands) const;
   [[nodiscard]] int distance(bool careful, const Move* next, Tensors consumed) const;
   [[nodiscard]] std::int32_t too_dear(const Move& move) const;

@@ -117,6 +117,8 @@ void measure_kernels(const Sampler& sampler, SamplerBench& bench) {
   bench.use_p10 = percentile(use, 0.1);
   bench.use_p50 = percentile(use, 0.5);
   bench.width_ratio_p90 = percentile(ratios, 0.9);
+  bench.shapes = memory.growth().world().shape_count();
+  bench.moves = memory.growth().world().move_count();
   bench.share_forced_steps = static_cast<double>(memory.growth().forced_steps()) /
                              (bench.spectrum.mean_length() * static_cast<double>(bench.spectrum.kernels()));
 }

@@ -21,7 +21,8 @@ struct SamplerBench {
   double use_p1 = 0.0, use_p10 = 0.0, use_p50 = 0.0;  ///< of the binding budget, kernels with a free symbol only
   double width_ratio_p90 = 0.0;                       ///< of a free symbol to Co: largest over smallest across sites
   double share_with_free_symbols = 0.0;
-  double share_forced_steps = 0.0;  ///< steps that were drawn from those that lead to the end
+  double share_forced_steps = 0.0;      ///< steps that were drawn from those that lead to the end
+  std::uint64_t shapes = 0, moves = 0;  ///< that were worked out for these attempts (world.h)
   Spectrum spectrum{0};
   double effective_skeletons = 0.0;  ///< of the first `skeletons_of` kernels
   std::uint64_t skeletons_of = 0;
