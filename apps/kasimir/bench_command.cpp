@@ -24,10 +24,8 @@ struct BenchCommand {
   bool json = false;
 };
 
-/// 3 x 3 convolutions of that many channels at that resolution.
 SiteLoad conv(std::int64_t ci, std::int64_t co, std::int64_t side, std::int64_t stride, std::int64_t count) {
-  const auto params = static_cast<double>(9 * ci * co);
-  return {{ci, co, side, side, stride}, count, params * static_cast<double>(side * side), params};
+  return conv_load({ci, co, side, side, stride}, count);
 }
 
 /// The sites at which Canvas's sampler was measured, and others. Sources: He et al., ResNet (arXiv 1512.03385), table

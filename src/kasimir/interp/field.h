@@ -32,6 +32,9 @@ struct Fingerprint {
   [[nodiscard]] std::string str() const;  ///< 32 hexadecimal digits
 };
 
+/// The seed of all fingerprints that are compared: any fixed number, so that a function meets itself in every run.
+inline constexpr std::uint64_t fingerprint_seed = 20230415;
+
 /// A hash of what the graph computes at inference: of the output over the field at random inputs, weights and stored
 /// statistics (those of a batch would hide what a normalisation of a single number was given). Weights and statistics
 /// are drawn from the values that they are used with (WeightTies in fingerprint.h): equal functions meet, unless they

@@ -14,29 +14,33 @@ std::vector<Symbol> Kernel::free_symbols() const {
   std::vector<Symbol> found;
   for (int i = 0; i < free_symbol_count; ++i) {
     const Symbol symbol = free_symbol(i);
-    const auto in_size = [&](const Size& size) { return size.has(symbol); };
-    const bool used = std::ranges::any_of(steps, [&](const Step& step) {
-      return std::ranges::any_of(step.arguments, [&](const Argument& argument) {
-        if (const auto* size = std::get_if<Size>(&argument)) return in_size(*size);
-        if (const auto* shape = std::get_if<Shape>(&argument))
-          return std::ranges::any_of(*shape, in_size, &Axis::extent);
-        return false;
-      });
-    });
+    bool used = false;
+    for (const Step& step : steps)
+      for (const Argument& argument : step.arguments)
+        for_each_size(argument, [&](const Size& size) { used = used || size.has(symbol); });
     if (used) found.push_back(symbol);
   }
   return found;
 }
 
 void substitute(Kernel& kernel, const Substitution& substitution) {
-  const auto rewrite = [&](Size& size) { size = size.substitute(substitution.symbol, substitution.value); };
-  for (Step& step : kernel.steps) {
-    for (Argument& argument : step.arguments) {
-      if (auto* size = std::get_if<Size>(&argument)) rewrite(*size);
-      if (auto* shape = std::get_if<Shape>(&argument))
-        for (Axis& axis : *shape) rewrite(axis.extent);
-    }
-  }
+  for (Step& step : kernel.steps) substitute(step.arguments, substitution);
+}
+
+void substitute(std::vector<Argument>& arguments, const Substitution& substitution) {
+  for (Argument& argument : arguments)
+    for_each_size(argument, [&](Size& size) { size = size.substitute(substitution.symbol, substitution.value); });
+}
+
+Binding used_choices(std::span<const Step> steps, const Binding& values) {
+  Binding used;
+  for (const Step& step : steps)
+    for (const Argument& argument : step.arguments)
+      for_each_size(argument, [&](const Size& size) {
+        for (Symbol symbol : choice_symbols)
+          if (size.has(symbol) && values.has(symbol)) used.set(symbol, values[symbol]);
+      });
+  return used;
 }
 
 }  // namespace kasimir

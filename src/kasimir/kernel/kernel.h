@@ -48,6 +48,13 @@ Outcome<BoundGraph> lower_at(const Kernel& kernel, const Site& site, std::int64_
 
 /// Puts a value in place of a free symbol in every argument.
 void substitute(Kernel& kernel, const Substitution& substitution);
+void substitute(std::vector<Argument>& arguments, const Substitution& substitution);
+
+/// Of the choice symbols that occur in the steps, those that have a value.
+Binding used_choices(std::span<const Step> steps, const Binding& values);
+
+/// The rule that an operand or a result breaks: one axis of a kind, whole extents at every site.
+std::optional<Rejection> check_shape(const Shape& shape, const SiteSet& sites);
 
 // --- text form ------------------------------------------------------------------------------------------------
 

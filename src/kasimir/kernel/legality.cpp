@@ -10,7 +10,7 @@ SiteSet::SiteSet(std::vector<Site> sites, const Binding& choices) : sites_(std::
   for (const Site& site : sites_) {
     Binding binding = site.binding();
     binding.set(Symbol::N, 1);
-    for (Symbol symbol : {Symbol::g, Symbol::r, Symbol::k})
+    for (Symbol symbol : choice_symbols)
       if (choices.has(symbol)) binding.set(symbol, choices[symbol]);
     bindings_.push_back(binding);
   }

@@ -31,18 +31,6 @@ Rejection at_step(const Rejection& reason, const Kernel& kernel, std::size_t ste
                                    tensor_name(static_cast<int>(step) + 1), str(kernel.steps[step]))};
 }
 
-std::optional<Rejection> check_shape(const Shape& shape, const SiteSet& sites) {
-  AxisSet seen;
-  for (const Axis& axis : shape) {
-    if (seen.has(axis.kind)) return Rejection{"a tensor has one axis of a kind", str(shape)};
-    seen.add(axis.kind);
-    if (!sites.whole(axis.extent))
-      return Rejection{"every extent is a whole number at every site",
-                       fmt::format("{}={}", axis_letter(axis.kind), axis.extent.str())};
-  }
-  return std::nullopt;
-}
-
 std::optional<Rejection> check_output(const Kernel& kernel, const Shape& shape, const SiteSet& sites) {
   const Shape wanted = output_shape();
   bool fits = shape.size() == wanted.size();
@@ -81,6 +69,19 @@ int copy_to_output(StageBuilder& build, int tensor, const Shape& shape) {
 }
 
 }  // namespace
+
+std::optional<Rejection> check_shape(const Shape& shape, const SiteSet& sites) {
+  AxisSet seen;
+  for (const Axis& axis : shape) {
+    if (seen.has(axis.kind))
+      return Rejection{"a tensor has one axis of a kind", sites.explain([&] { return str(shape); })};
+    seen.add(axis.kind);
+    if (!sites.whole(axis.extent))
+      return Rejection{"every extent is a whole number at every site",
+                       sites.explain([&] { return fmt::format("{}={}", axis_letter(axis.kind), axis.extent.str()); })};
+  }
+  return std::nullopt;
+}
 
 Outcome<std::vector<Shape>> infer_shapes(const Kernel& kernel, const SiteSet& sites) {
   std::vector<Shape> shapes{input_shape()};
@@ -135,7 +136,7 @@ Outcome<Graph> lower(const Kernel& kernel, const SiteSet& sites) {
 Outcome<BoundGraph> lower_at(const Kernel& kernel, const Site& site, std::int64_t batch) {
   Binding binding = site.binding();
   binding.set(Symbol::N, batch);
-  for (Symbol symbol : {Symbol::g, Symbol::r, Symbol::k})
+  for (Symbol symbol : choice_symbols)
     if (kernel.choices.has(symbol)) binding.set(symbol, kernel.choices[symbol]);
   const Binding fit = kernel.fit_at(site);
   for (Symbol symbol : kernel.free_symbols()) {

@@ -313,17 +313,13 @@ class Parser {
   /// A choice symbol without a value would leave the sizes of every site open.
   void check_choices(const Line& line, std::size_t at, const Step& step) const {
     const auto check = [&](const Size& size) {
-      for (Symbol symbol : {Symbol::g, Symbol::r, Symbol::k})
+      for (Symbol symbol : choice_symbols)
         if (size.has(symbol) && !kernel_.choices.has(symbol))
           throw line.error_at(
               at, fmt::format("the choice symbol `{}` has no value, write a line such as `given {}=4` above",
                               symbol_name(symbol), symbol_name(symbol)));
     };
-    for (const Argument& argument : step.arguments) {
-      if (const auto* size = std::get_if<Size>(&argument)) check(*size);
-      if (const auto* shape = std::get_if<Shape>(&argument))
-        for (const Axis& axis : *shape) check(axis.extent);
-    }
+    for (const Argument& argument : step.arguments) for_each_size(argument, check);
   }
 
   static void fill(Line& line, std::size_t at, Step& step, const std::vector<std::optional<Argument>>& given) {

@@ -34,6 +34,17 @@ struct Word {
 /// Axes with their extents, as `(c=Co,u=3)`.
 using Argument = std::variant<Numbers, Size, AxisSet, Word, Shape>;
 
+/// Visits each size that an argument holds: itself, or the extents of a list of axes. For arguments that may be changed
+/// and for constant ones.
+template <typename AnyArgument, typename Visit>
+void for_each_size(AnyArgument& argument, Visit visit) {
+  if (auto* size = std::get_if<Size>(&argument)) {
+    visit(*size);
+  } else if (auto* shape = std::get_if<Shape>(&argument)) {
+    for (auto& axis : *shape) visit(axis.extent);
+  }
+}
+
 enum class ParamKind : std::uint8_t { numbers, size, axes, word, shape };
 
 struct Param {

@@ -85,6 +85,14 @@ std::vector<Option> axis_sets(const Proposer& proposer, AxisSet allowed, std::si
   return options;
 }
 
+Outcome<std::vector<Offer>> offer_factors(const Proposer& proposer, std::string_view rule) {
+  if (find_axis(proposer.shape(), channel) < 0) return needs_axis(channel, proposer.shape(), proposer.sites);
+  auto factors = proposer.factors(extent_of(proposer.shape(), channel));
+  if (factors.empty())
+    return Rejection{std::string(rule), proposer.sites.explain([&] { return str(proposer.shape()); })};
+  return std::vector<Offer>{{1.0, {std::move(factors)}, {}}};
+}
+
 std::int64_t centre(std::int64_t window, std::int64_t dilation) { return dilation * (window - 1) / 2; }
 
 Numbers one_or_two(int a, int b) {

@@ -44,6 +44,9 @@ std::vector<Option> axis_sets(const Proposer& proposer, AxisSet allowed, std::si
 /// The same for axes along which a weight varies: height and width only where weights may depend on the resolution.
 std::vector<Option> weighted_axis_sets(const Proposer& proposer);
 
+/// The factors of the operand's channels as one argument; without any the rule is rejected.
+Outcome<std::vector<Offer>> offer_factors(const Proposer& proposer, std::string_view rule);
+
 /// Window, dilation of odd windows: the offset that centres it, d*(k-1)/2.
 std::int64_t centre(std::int64_t window, std::int64_t dilation);
 

@@ -41,12 +41,7 @@ void stages(const Call& call, StageBuilder& build) {
 }
 
 Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
-  if (find_axis(proposer.shape(), channel) < 0) return needs_axis(channel, proposer.shape(), proposer.sites);
-  auto factors = proposer.factors(extent_of(proposer.shape(), channel));
-  if (factors.empty())
-    return Rejection{"group: the factor divides the channels",
-                     proposer.sites.explain([&] { return str(proposer.shape()); })};
-  return std::vector<Offer>{{1.0, {std::move(factors)}, {}}};
+  return offer_factors(proposer, "group: the factor divides the channels");
 }
 
 constexpr Param params[] = {{"by", ParamKind::size, "number of groups"}};

@@ -30,7 +30,7 @@ std::optional<Binding> binding_at(const Kernel& kernel, const Site& site) {
     if (!fit.has(symbol)) return std::nullopt;
     binding.set(symbol, fit[symbol]);
   }
-  for (const Symbol symbol : {Symbol::g, Symbol::r, Symbol::k})
+  for (const Symbol symbol : choice_symbols)
     if (kernel.choices.has(symbol)) binding.set(symbol, kernel.choices[symbol]);
   return binding;
 }

@@ -27,6 +27,7 @@ std::string_view symbol_name(Symbol symbol);
 std::optional<Symbol> symbol_from_name(std::string_view name);
 constexpr Symbol free_symbol(int index) { return static_cast<Symbol>(static_cast<int>(Symbol::x0) + index); }
 constexpr bool is_free(Symbol symbol) { return symbol >= Symbol::x0; }
+inline constexpr std::array choice_symbols{Symbol::g, Symbol::r, Symbol::k};
 constexpr bool is_choice(Symbol symbol) { return symbol >= Symbol::g && symbol <= Symbol::k; }
 
 /// Numbers for symbols; 0 means not bound. `values[Symbol]` is a whole number >= 1.

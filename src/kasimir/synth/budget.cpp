@@ -10,6 +10,11 @@
 #include <set>
 
 namespace kasimir {
+
+SiteLoad conv_load(const Site& site, std::int64_t count) {
+  const auto params = static_cast<double>(9 * site.ci * site.co);
+  return {site, count, params * static_cast<double>(site.h * site.w), params};
+}
 namespace {
 
 constexpr std::array<std::string_view, cost_kinds> names{"macs", "params", "bytes"};

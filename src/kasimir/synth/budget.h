@@ -32,6 +32,12 @@ struct SiteLoad {
   double params = 0.0;
 };
 
+/// The widest value that a free size is given at a site: four times its channels.
+constexpr std::int64_t widest(const Site& site) { return 4 * (site.ci > site.co ? site.ci : site.co); }
+
+/// A site of a 3 x 3 convolution.
+SiteLoad conv_load(const Site& site, std::int64_t count = 1);
+
 /// How far, as a fraction, rounding may take a cost beyond a limit without breaking it.
 inline constexpr double limit_tolerance = 1e-12;
 

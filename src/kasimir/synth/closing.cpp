@@ -5,11 +5,6 @@
 #include <algorithm>
 
 namespace kasimir {
-namespace {
-
-constexpr std::size_t costs = 2;  // MACs and parameters
-
-}  // namespace
 
 /// The same where one step is left after the move: it must make the output within both bounds.
 template <typename Broken>
@@ -29,10 +24,8 @@ std::int32_t Growth::cannot_end_now(const Move& move, Tensors operands, int open
   if (opens == 1 && ends({move.result, no_id})) return no_id;
   for (int i = 0; i < state_.nodes; ++i) {
     const auto tensor = static_cast<std::int16_t>(i);
-    const bool is_open = std::find(state_.open.begin(), state_.open.begin() + state_.opens, tensor) !=
-                         state_.open.begin() + state_.opens;
     // A tensor that the move leaves open must be the other operand; where there is none, any earlier one may be.
-    const bool may_be = opens == 1 || (is_open && tensor != operands[0] && tensor != operands[1]);
+    const bool may_be = opens == 1 || (is_open(tensor) && tensor != operands[0] && tensor != operands[1]);
     if (may_be && ends_with(state_.node[static_cast<std::size_t>(i)].shape)) return no_id;
   }
   return rule;
@@ -43,7 +36,7 @@ std::int32_t Growth::cannot_end_now(const Move& move, Tensors operands, int open
 /// `slack`: steps beyond those that are needed at least; they can add to the costs.
 std::int32_t Growth::cannot_end(MoveId id, Tensors operands, int left, int slack) {
   const Move move = world_->move(id);
-  const std::size_t n = costs * static_cast<std::size_t>(world_->lanes());
+  const std::size_t n = static_cast<std::size_t>(bounded_costs * world_->lanes());
   for (std::size_t i = 0; i < 2 * n; ++i) scratch_[i] = bounds_[i] + move.bounds[i];
   const auto broken = [&](const float* more) {
     int beyond = 0;
@@ -65,15 +58,14 @@ std::int32_t Growth::cannot_end(MoveId id, Tensors operands, int left, int slack
     if (facts.least_steps > 0) closing[closings++] = shape;
   };
   add(move.result);
-  for (int i = 0; i < state_.opens; ++i) {
-    const std::int16_t tensor = state_.open[static_cast<std::size_t>(i)];
-    if (tensor != operands[0] && tensor != operands[1]) add(state_.node[static_cast<std::size_t>(tensor)].shape);
-  }
+  for_each_left(operands, [&](std::int16_t /*tensor*/, const Node& node) { add(node.shape); });
   if (left == 2) {
     const bool reachable = slack >= 0;
     slack = 0;
     const std::int32_t rule = cannot_end_now(move, operands, opens, broken);
-    if (rule == no_id || !free || !reachable) return reachable ? rule : rule == no_id ? no_id : rules_.reach;
+    if (rule == no_id) return no_id;
+    if (!reachable) return rules_.reach;
+    if (!free) return rule;
     if (to_match == nullptr) return no_id;  // shape matching may help: only trying it tells
     closings = 0;
   }
@@ -97,14 +89,12 @@ std::size_t Growth::closing_operands(Rng& rng, std::array<Tensors, most_closing>
   const auto add = [&](std::int16_t a, std::int16_t b) {
     if (count < most_closing) all[count++] = {a, b};
   };
-  for (int i = 0; i < state_.opens; ++i) {
-    const std::int16_t a = state_.open[static_cast<std::size_t>(i)];
+  for (const std::int16_t a : open()) {
     add(a, -1);
-    for (int k = 0; k < state_.opens; ++k)
-      if (k != i) add(a, state_.open[static_cast<std::size_t>(k)]);
+    for_each_left({a, -1}, [&](std::int16_t b, const Node& /*node*/) { add(a, b); });
   }
   // A partial tensor that is alone needs another to be broadcast onto; elsewhere an earlier one is a matter of chance.
-  const std::int16_t last = state_.open[static_cast<std::size_t>(state_.opens) - 1];
+  const std::int16_t last = open().back();
   const bool partial = !state_.node[static_cast<std::size_t>(last)].full;
   const auto first = static_cast<int>(rng.below(static_cast<std::uint64_t>(state_.nodes)));
   int others = partial ? 4 : rng.chance(0.25) ? 1 : 0;

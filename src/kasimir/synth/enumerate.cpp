@@ -10,28 +10,15 @@ namespace kasimir {
 namespace {
 
 constexpr int most_primitives = 8;  // far more than anybody waits for
-constexpr std::array choice_symbols{Symbol::g, Symbol::r, Symbol::k};
 
 /// Choice symbols of an argument, as bits.
 std::uint8_t symbols_of(const Argument& argument) {
   std::uint8_t found = 0;
-  const auto add = [&](const Size& size) {
+  for_each_size(argument, [&](const Size& size) {
     for (std::size_t i = 0; i < choice_symbols.size(); ++i)
       if (size.has(choice_symbols[i])) found = static_cast<std::uint8_t>(found | (1U << i));
-  };
-  if (const auto* size = std::get_if<Size>(&argument)) add(*size);
-  if (const auto* shape = std::get_if<Shape>(&argument))
-    for (const Axis& axis : *shape) add(axis.extent);
+  });
   return found;
-}
-
-std::vector<Argument> substituted(std::vector<Argument> arguments, Symbol symbol, const Size& value) {
-  for (Argument& argument : arguments) {
-    if (auto* size = std::get_if<Size>(&argument)) *size = size->substitute(symbol, value);
-    if (auto* shape = std::get_if<Shape>(&argument))
-      for (Axis& axis : *shape) axis.extent = axis.extent.substitute(symbol, value);
-  }
-  return arguments;
 }
 
 }  // namespace
@@ -79,18 +66,13 @@ const std::vector<Enumeration::Candidate>& Enumeration::candidates(const Place& 
 
 /// Puts the value in place of the symbol in every step, and closes the gap in the numbers of symbols.
 bool Enumeration::rewrite(std::vector<GrownStep>& steps, const Substitution& by) {
-  std::vector<Substitution> all{by};
-  const int open = open_symbols(*world_, steps);
-  for (int i = static_cast<int>(by.symbol) - static_cast<int>(Symbol::x0) + 1; i < open; ++i)
-    all.push_back({free_symbol(i), Size(free_symbol(i - 1))});
+  const std::vector<Substitution> all = without_gap(by, open_symbols(*world_, steps));
   for (GrownStep& step : steps) {
     const int primitive = world_->move(step.written.move).primitive;
-    std::vector<Argument> arguments = world_->arguments(step.written.arguments);
-    for (const Substitution& one : all) arguments = substituted(std::move(arguments), one.symbol, one.value);
     Operands operands{no_id, no_id};
     for (std::size_t i = 0; i < operands.size(); ++i)
       if (step.operands[i] >= 0) operands[i] = shape_of(steps, step.operands[i]);
-    step.written.arguments = world_->intern(arguments);
+    step.written.arguments = world_->substituted(step.written.arguments, all);
     step.written.move = world_->apply(primitive, operands, step.written.arguments, choice_);
     if (!world_->move(step.written.move).legal()) return false;
   }

@@ -11,7 +11,7 @@ namespace kasimir {
 namespace {
 
 constexpr std::array<std::int16_t, 2> nothing{-1, -1};
-constexpr std::size_t costs = 2;
+constexpr std::size_t costs = bounded_costs;
 
 /// Primitives repeated by weight, so that a draw is one lookup.
 std::vector<std::uint8_t> spread(const std::vector<double>& weights) {
@@ -56,8 +56,7 @@ Growth::Growth(World& world, const GrowthLimits& limits, const CostLines& lines,
             .low = world.rule_id("growth: the budget's lower bounds can be reached"),
             .end = world.rule_id("growth: the budget leaves room for the steps that end the kernel"),
             .stuck = world.rule_id("growth: some step leads on")};
-  constexpr std::size_t most_rules = 256;  // of the whole catalog; a fixed number, so that counting needs no test
-  refused_.assign(most_rules, 0);
+  refused_.assign(World::most_rules, 0);
 }
 
 void Growth::push(const Node& node) {
@@ -110,13 +109,10 @@ Operands Growth::shapes_of(Tensors operands) const {
 int Growth::distance(bool careful, const Move* next, Tensors consumed) const {
   int steps = -1;
   bool any_full = false;
-  for (int i = 0; i < state_.opens; ++i) {
-    const std::int16_t tensor = state_.open[static_cast<std::size_t>(i)];
-    if (tensor == consumed[0] || tensor == consumed[1]) continue;
-    const Node& node = state_.node[static_cast<std::size_t>(tensor)];
+  for_each_left(consumed, [&](std::int16_t /*tensor*/, const Node& node) {
     steps += 1 + (careful ? node.sure_steps : node.least_steps);
     any_full = any_full || node.full;
-  }
+  });
   int nearest = state_.nearest_full[careful ? 1 : 0];
   if (next != nullptr) {
     const int own = careful ? next->sure_steps : next->least_steps;
@@ -175,9 +171,7 @@ bool Growth::idles(MoveId id, Tensors operands) const {
       pairs_->facts(id).is(Trait::identity_on_nonnegative))
     return true;
   for (const std::int16_t tensor : operands) {
-    if (tensor <= 0 || std::find(state_.open.begin(), state_.open.begin() + state_.opens, tensor) ==
-                           state_.open.begin() + state_.opens)
-      continue;
+    if (tensor <= 0 || !is_open(tensor)) continue;
     if (pairs_->wastes(state_.steps[static_cast<std::size_t>(tensor) - 1].written.move, id)) return true;
   }
   return false;
@@ -196,10 +190,7 @@ bool Growth::consider(WrittenMove written, Tensors operands, int left) {
   if (repeats(move, written.move, operands)) return refuse(rules_.repeat);
   if (limits_->local_rules && idles(written.move, operands)) return refuse(rules_.idle);
   int width = 1;
-  for (int i = 0; i < state_.opens; ++i) {
-    const std::int16_t tensor = state_.open[static_cast<std::size_t>(i)];
-    width += tensor != operands[0] && tensor != operands[1] ? 1 : 0;
-  }
+  for_each_left(operands, [&](std::int16_t /*tensor*/, const Node& /*node*/) { ++width; });
   if (width > limits_->max_width) return refuse(rules_.width);
   if (const std::int32_t rule = too_dear(move); rule != no_id) return refuse(rule);
   if (left == 1 && !dear_enough(move)) return refuse(rules_.low);
@@ -227,37 +218,24 @@ void Growth::take(WrittenMove written, const Move& move, Tensors operands) {
 /// Shape matching: one symbol gets a value in the whole kernel, so every step is worked out again.
 bool Growth::substitute_and_consider(const Offer& offer, int primitive, const std::vector<Argument>& arguments,
                                      Tensors operands, int left) {
-  std::vector<Substitution> all = offer.substitutions;
-  // Symbols stay numbered from x0 on without a gap.
-  const int gone = static_cast<int>(all.front().symbol) - static_cast<int>(Symbol::x0);
-  for (int i = gone + 1; i < state_.open_symbols; ++i) all.push_back({free_symbol(i), Size(free_symbol(i - 1))});
-  const auto rewritten = [&](std::vector<Argument> values) {
-    for (Argument& argument : values) {
-      for (const Substitution& by : all) {
-        if (auto* size = std::get_if<Size>(&argument)) *size = size->substitute(by.symbol, by.value);
-        if (auto* shape = std::get_if<Shape>(&argument))
-          for (Axis& axis : *shape) axis.extent = axis.extent.substitute(by.symbol, by.value);
-      }
-    }
-    return world_->intern(values);
-  };
+  KASIMIR_CHECK(offer.substitutions.size() == 1, "{} substitutions", offer.substitutions.size());
+  const auto all = without_gap(offer.substitutions.front(), state_.open_symbols);
   save(before_);
   const State& before = before_.state;
   const auto undo = [&] {
     restore(before_);
     return false;
   };
-  const auto again = [&](int number, const std::vector<Argument>& values, Tensors tensors) {
-    const ArgumentsId written = rewritten(values);
+  const auto again = [&](int number, ArgumentsId values, Tensors tensors) {
+    const ArgumentsId written = world_->substituted(values, all);
     return WrittenMove{world_->apply(number, shapes_of(tensors), written, choice_), written};
   };
   clear(before.missing);
   for (int i = 0; i + 1 < before.nodes; ++i) {
     const GrownStep& step = before.steps[static_cast<std::size_t>(i)];
     const Move old = world_->move(step.written.move);
-    const WrittenMove written = old.open_symbols == 0
-                                    ? step.written
-                                    : again(old.primitive, world_->arguments(step.written.arguments), step.operands);
+    const WrittenMove written =
+        old.open_symbols == 0 ? step.written : again(old.primitive, step.written.arguments, step.operands);
     const Move move = world_->move(written.move);
     if (!move.legal()) {
       refuse(move.rule);
@@ -265,7 +243,7 @@ bool Growth::substitute_and_consider(const Offer& offer, int primitive, const st
     }
     take(written, move, step.operands);
   }
-  return consider(again(primitive, arguments, operands), operands, left) || undo();
+  return consider(again(primitive, world_->intern(arguments), operands), operands, left) || undo();
 }
 
 bool Growth::try_one(Rng& rng, int primitive, int left) {
@@ -349,12 +327,11 @@ bool Growth::grow(Rng& rng, int left) {
 }
 
 std::string Growth::failure_example() const {
-  std::string open;
-  for (int i = 0; i < state_.opens; ++i) {
-    const auto tensor = static_cast<std::size_t>(state_.open[static_cast<std::size_t>(i)]);
-    open += (open.empty() ? "" : " and ") + str(world_->shape(state_.node[tensor].shape).shape);
-  }
-  return fmt::format("{} after {} steps", open, state_.nodes - 1);
+  std::string text;
+  for (const std::int16_t tensor : open())
+    text +=
+        (text.empty() ? "" : " and ") + str(world_->shape(state_.node[static_cast<std::size_t>(tensor)].shape).shape);
+  return fmt::format("{} after {} steps", text, state_.nodes - 1);
 }
 
 namespace {
@@ -378,18 +355,7 @@ Kernel written(const World& world, std::span<const GrownStep> steps, bool in_sym
 
 Kernel to_kernel(const World& world, int choice, std::span<const GrownStep> steps) {
   Kernel kernel = written(world, steps, true);
-  const Binding& values = world.options().choices[static_cast<std::size_t>(choice)];
-  const auto note = [&](const Size& size) {
-    for (Symbol symbol : {Symbol::g, Symbol::r, Symbol::k})
-      if (size.has(symbol)) kernel.choices.set(symbol, values[symbol]);
-  };
-  for (const Step& step : kernel.steps) {
-    for (const Argument& argument : step.arguments) {
-      if (const auto* size = std::get_if<Size>(&argument)) note(*size);
-      if (const auto* shape = std::get_if<Shape>(&argument))
-        for (const Axis& axis : *shape) note(axis.extent);
-    }
-  }
+  kernel.choices = used_choices(kernel.steps, world.options().choices[static_cast<std::size_t>(choice)]);
   // Growth counts with numbers; a sum such as Co + Co/r is a size only as a number.
   const SiteSet sites(world.sites().sites(), kernel.choices);
   return infer_shapes(kernel, sites).ok() ? kernel : written(world, steps, false);

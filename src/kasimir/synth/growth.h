@@ -3,6 +3,9 @@
 
 #include "kasimir/synth/world.h"
 
+#include <algorithm>
+#include <span>
+
 namespace kasimir {
 
 /// What may be sampled.
@@ -94,6 +97,16 @@ class Growth {
     std::vector<float> bounds;
   };
 
+  [[nodiscard]] std::span<const std::int16_t> open() const {
+    return {state_.open.data(), static_cast<std::size_t>(state_.opens)};
+  }
+  [[nodiscard]] bool is_open(std::int16_t tensor) const { return std::ranges::find(open(), tensor) != open().end(); }
+  /// Visits the open tensors that a step with these operands leaves open.
+  template <typename Visit>
+  void for_each_left(Tensors operands, Visit visit) const {
+    for (const std::int16_t tensor : open())
+      if (tensor != operands[0] && tensor != operands[1]) visit(tensor, state_.node[static_cast<std::size_t>(tensor)]);
+  }
   void clear(std::uint64_t missing);
   void save(Snapshot& to) const;
   void restore(const Snapshot& from);

@@ -30,10 +30,9 @@ CostLines::CostLines(std::span<const SiteLoad> loads, const Budget& budget, int 
   constexpr float none = std::numeric_limits<float>::infinity();
   // The bounds are in single precision: what they refuse must be beyond what rounding could have done.
   constexpr float rounding = 1e-5F;
-  constexpr std::size_t costs = 2;
   const auto row = static_cast<std::size_t>(lanes);
-  high.assign(costs * row, none);
-  low.assign(costs * row, -none);
+  high.assign(bounded_costs * row, none);
+  low.assign(bounded_costs * row, -none);
   count.assign(row, 0.0F);
   const auto set = [&](std::size_t cost, const Limit& limit, double SiteLoad::* replaced) {
     total_high[cost] = limit.relative ? none : static_cast<float>(limit.high) * (1 + rounding);

@@ -14,8 +14,6 @@ namespace {
 constexpr std::int64_t beyond = std::int64_t{1} << 40;
 /// No width has a larger prime factor.
 constexpr std::int64_t largest_prime = std::int64_t{1} << 20;
-/// Sites look for values up to `widest`, and for the least value up to twice that.
-constexpr std::int64_t widest_ratio = 4;
 
 std::int64_t lcm_or_beyond(std::int64_t a, std::int64_t b) {
   if (a % b == 0) return a;
@@ -46,7 +44,7 @@ void Lattices::set_sites(std::span<const SiteLoad> loads) {
   sites_ = loads.size();
   blocks_ = (sites_ + Lanes::width - 1) / Lanes::width;
   widest_.clear();
-  for (const SiteLoad& load : loads) widest_.push_back(widest_ratio * std::max(load.site.ci, load.site.co));
+  for (const SiteLoad& load : loads) widest_.push_back(widest(load.site));
   Lanes none{};
   none.at.fill(std::numeric_limits<double>::infinity());
   widest_rows_.assign(blocks_, none);

@@ -8,12 +8,11 @@ namespace kasimir {
 namespace {
 
 bool has_choice(const Argument& argument) {
-  const auto in_size = [](const Size& size) {
-    return size.has(Symbol::g) || size.has(Symbol::r) || size.has(Symbol::k);
-  };
-  if (const auto* size = std::get_if<Size>(&argument)) return in_size(*size);
-  const auto* shape = std::get_if<Shape>(&argument);
-  return shape != nullptr && std::ranges::any_of(*shape, in_size, &Axis::extent);
+  bool found = false;
+  for_each_size(argument, [&](const Size& size) {
+    found = found || std::ranges::any_of(choice_symbols, [&](Symbol symbol) { return size.has(symbol); });
+  });
+  return found;
 }
 
 }  // namespace
@@ -55,7 +54,8 @@ void World::add_way(const Offer& offer, double until, MoveTable& table, std::int
     double upto = 0.0;
     for (const Option& option : options) pool_.push_back(static_cast<float>((upto += option.weight) / total));
   }
-  // Of many combinations few are ever drawn: those are remembered by number, and memory that nobody reads is not touched.
+  // Of many combinations few are ever drawn: those are remembered by number, and memory that nobody reads is not
+  // touched.
   constexpr std::size_t many = 32;
   const std::size_t copies = way.by_choice ? options_.choices.size() : 1;
   const std::size_t all = static_cast<std::size_t>(way.slots) * copies;
@@ -172,8 +172,8 @@ WrittenMove World::resolve(int primitive, Operands operands, const MoveTable& ta
     return WrittenMove{apply(primitive, operands, written, choice), written};
   };
   if (drawn.way.first_slot < 0) {
-    const std::uint64_t slot = (static_cast<std::uint64_t>(-drawn.way.first_slot) << 32U) |
-                               static_cast<std::uint64_t>(number);
+    const std::uint64_t slot =
+        (static_cast<std::uint64_t>(-drawn.way.first_slot) << 32U) | static_cast<std::uint64_t>(number);
     if (const auto found = wide_slots_.find(slot); found != wide_slots_.end()) return found->second;
     return wide_slots_.emplace(slot, work_out()).first->second;
   }

@@ -54,15 +54,10 @@ Normalised written(const FlatKernel& flat, const Kernel& from) {
 
 }  // namespace
 
-void NormalFormer::learn(MoveId id, const Graph& graph) {
-  const auto index = static_cast<std::size_t>(id);
-  if (index >= of_move_.size()) of_move_.resize(std::max(world_->move_count(), index + 1), -1);
-  if (of_move_[index] < 0) of_move_[index] = steps_.intern(step_facts(graph, world_->sites()));
-}
-
 StepId NormalFormer::step(MoveId id) {
   const auto index = static_cast<std::size_t>(id);
-  if (index >= of_move_.size() || of_move_[index] < 0) learn(id, world_->graph(id));
+  if (index >= of_move_.size()) of_move_.resize(world_->move_count(), -1);
+  if (of_move_[index] < 0) of_move_[index] = steps_.intern(step_facts(world_->graph(id), world_->sites()));
   return of_move_[index];
 }
 

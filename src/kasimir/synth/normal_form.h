@@ -24,8 +24,6 @@ class NormalFormer {
   [[nodiscard]] std::optional<Rewrite> waste(MoveId producer, MoveId consumer);
   [[nodiscard]] bool wastes(MoveId producer, MoveId consumer) { return waste(producer, consumer).has_value(); }
 
-  /// Works out the facts of a move from its stages, so that they need not be made again (World::watch).
-  void learn(MoveId move, const Graph& graph);
   [[nodiscard]] const StepFacts& facts(MoveId move) { return steps_[step(move)]; }
   /// How often each rule was applied by identity().
   [[nodiscard]] const RewriteCounts& fired() const { return fired_; }

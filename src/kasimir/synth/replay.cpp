@@ -8,23 +8,12 @@
 namespace kasimir {
 namespace {
 
-template <typename Visit>
-void each_size(std::vector<Argument>& arguments, Visit visit) {
-  for (Argument& argument : arguments) {
-    if (auto* size = std::get_if<Size>(&argument)) visit(*size);
-    if (auto* shape = std::get_if<Shape>(&argument))
-      for (Axis& axis : *shape) visit(axis.extent);
-  }
-}
-
 /// New numbers of x0 .. x5; -1: none yet.
 using Numbering = std::array<int, free_symbol_count>;
 
 /// All at once, so that two symbols may change places.
 Size renumbered(const Size& size, const Numbering& numbers) {
-  Size result = size;
-  for (int i = 0; i < free_symbol_count; ++i)
-    if (const int power = size.power(free_symbol(i)); power != 0) result /= Size(free_symbol(i), power);
+  Size result = without_free_symbols(size);
   for (int i = 0; i < free_symbol_count; ++i)
     if (const int power = size.power(free_symbol(i)); power != 0)
       result *= Size(free_symbol(numbers[static_cast<std::size_t>(i)]), power);
@@ -35,23 +24,10 @@ std::string text_of(const Kernel& kernel, std::size_t step) {
   return fmt::format("in `{} = {}`", tensor_name(static_cast<int>(step) + 1), str(kernel.steps[step]));
 }
 
-/// The values of the choice symbols that occur.
-Binding used_choices(const Kernel& kernel) {
-  Binding used;
-  for (const Step& step : kernel.steps) {
-    std::vector<Argument> arguments = step.arguments;
-    each_size(arguments, [&](const Size& size) {
-      for (Symbol symbol : {Symbol::g, Symbol::r, Symbol::k})
-        if (size.has(symbol) && kernel.choices.has(symbol)) used.set(symbol, kernel.choices[symbol]);
-    });
-  }
-  return used;
-}
-
 std::optional<int> matching_choice(const World& world, const Binding& used) {
   const auto& choices = world.options().choices;
   const auto agrees = [&](const Binding& choice) {
-    return std::ranges::all_of(std::array{Symbol::g, Symbol::r, Symbol::k},
+    return std::ranges::all_of(choice_symbols,
                                [&](Symbol symbol) { return !used.has(symbol) || choice[symbol] == used[symbol]; });
   };
   const auto found = std::ranges::find_if(choices, agrees);
@@ -132,7 +108,8 @@ class Unmatched {
       const int primitive = world_->move(step.written.move).primitive;
       const Operands operands = shapes_of(*world_, steps, step.operands);
       std::vector<Argument> arguments = world_->arguments(step.written.arguments);
-      each_size(arguments, [&](Size& size) { size = renumbered(size, numbers_); });
+      for (Argument& argument : arguments)
+        for_each_size(argument, [&](Size& size) { size = renumbered(size, numbers_); });
       if (operands[1] != no_id && offers_match(primitive, operands, open_symbols(*world_, steps), wanted, arguments))
         return true;
       step.written.arguments = world_->intern(arguments);
@@ -222,7 +199,7 @@ Outcome<std::vector<GrownStep>> replay(World& world, const Kernel& kernel, int* 
     return Rejection{fmt::format("a kernel has 1..{} steps", GrowthLimits::most_primitives),
                      fmt::format("{} steps", kernel.steps.size())};
   if (auto reason = check_uses(kernel)) return *reason;
-  const Binding used = used_choices(kernel);
+  const Binding used = used_choices(kernel.steps, kernel.choices);
   const auto found = matching_choice(world, used);
   if (!found) return Rejection{"the choice symbols have values that the sampler draws at these sites", used.str()};
   *choice = *found;
@@ -234,12 +211,13 @@ Outcome<std::vector<GrownStep>> replay(World& world, const Kernel& kernel, int* 
   for (std::size_t i = 0; i < kernel.steps.size(); ++i) {
     const Step& step = kernel.steps[i];
     std::vector<Argument> arguments = step.arguments;
-    each_size(arguments, [&](Size& size) {
-      for (int k = 0; k < free_symbol_count; ++k)
-        if (size.has(free_symbol(k)) && numbers[static_cast<std::size_t>(k)] < 0)
-          numbers[static_cast<std::size_t>(k)] = next++;
-      size = renumbered(size, numbers);
-    });
+    for (Argument& argument : arguments)
+      for_each_size(argument, [&](Size& size) {
+        for (int k = 0; k < free_symbol_count; ++k)
+          if (size.has(free_symbol(k)) && numbers[static_cast<std::size_t>(k)] < 0)
+            numbers[static_cast<std::size_t>(k)] = next++;
+        size = renumbered(size, numbers);
+      });
     GrownStep grown;
     std::ranges::transform(step.operands, grown.operands.begin(), [](int n) { return static_cast<std::int16_t>(n); });
     const auto primitive =

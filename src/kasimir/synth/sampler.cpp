@@ -69,8 +69,6 @@ struct SampleMemory::Place {
         semantics(world),
         growth(world, sampler.options().limits, lines, former) {
     problem.set_sites(sampler.sites());
-    if (sampler.options().limits.local_rules)
-      world.watch([this](MoveId move, const Graph& graph) { former.learn(move, graph); });
   }
 };
 

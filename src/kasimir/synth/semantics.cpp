@@ -6,7 +6,6 @@
 namespace kasimir {
 namespace {
 
-constexpr std::uint64_t field_seed = 20230415;  // any fixed number: the same function must meet itself in every run
 constexpr std::size_t most_elements = std::size_t{1} << 20;  // of a kernel's tensors together
 constexpr std::int64_t rows = 7;
 constexpr std::int64_t columns = 8;
@@ -91,9 +90,22 @@ Fingerprint hash_graph(const BoundGraph& graph) {
   return hash.found();
 }
 
+/// A hash of the symbolic sizes of a step's weights, whatever their order and the names of free symbols; 0 of none.
+std::uint64_t hash_of_weight_sizes(const Graph& step) {
+  std::uint64_t sum = 0;
+  for (const Tensor& tensor : step.tensors) {
+    if (tensor.role != Role::weight) continue;
+    Size volume(1);
+    for (const auto& axis : tensor.axes) volume *= axis.extent;
+    for (int i = 1; i < free_symbol_count; ++i) volume = volume.substitute(free_symbol(i), Size(free_symbol(0)));
+    sum += mix_bits(volume.hash());
+  }
+  return sum;
+}
+
 }  // namespace
 
-Semantics::Semantics(const World& world) : world_(&world), ties_(field_seed) {
+Semantics::Semantics(const World& world) : world_(&world), ties_(fingerprint_seed) {
   // Channels that groups divide, and free sizes that are multiples of what a group or a shuffle asks: the smallest
   // first. Free sizes are no multiples of one another, so that none is mistaken for another.
   constexpr std::pair<std::int64_t, std::int64_t> sizes[] = {{8, 2},  {8, 4},  {16, 2},  {16, 4},  {8, 8},  {16, 8},
@@ -134,9 +146,9 @@ Semantics::Programs Semantics::compile(const BoundGraph& graph) {
 }
 
 /// Many steps are the same at a tiny site: their programs are prepared once.
-std::int32_t Semantics::find_or_compile(MoveId move, const Binding& binding) {
+std::int32_t Semantics::find_or_compile(const Graph& step, const Binding& binding) {
   constexpr Fingerprint none{};  // of what is not whole there
-  const auto bound = bind(world_->graph(move), binding);
+  const auto bound = bind(step, binding);
   BoundGraph graph = bound.ok() ? freeze(*bound) : BoundGraph{};
   if (bound.ok()) sort_axes(graph);
   const Fingerprint key = bound.ok() ? hash_graph(graph) : none;
@@ -147,27 +159,16 @@ std::int32_t Semantics::find_or_compile(MoveId move, const Binding& binding) {
   return number;
 }
 
-/// A hash of the symbolic sizes of a step's weights, whatever their order and the names of free symbols.
-std::uint64_t Semantics::weight_sizes(MoveId move) {
-  const auto at = static_cast<std::size_t>(move);
-  if (weight_sizes_.size() <= at) weight_sizes_.resize(std::max(world_->move_count(), at + 1), 0);
-  if (weight_sizes_[at] != 0) return weight_sizes_[at];
-  std::uint64_t sum = 1;
-  for (const Tensor& tensor : world_->graph(move).tensors) {
-    if (tensor.role != Role::weight) continue;
-    Size volume(1);
-    for (const auto& axis : tensor.axes) volume *= axis.extent;
-    for (int i = 1; i < free_symbol_count; ++i) volume = volume.substitute(free_symbol(i), Size(free_symbol(0)));
-    sum += mix_bits(volume.hash());
-  }
-  return weight_sizes_[at] = sum;
-}
-
 const Semantics::Programs& Semantics::programs(MoveId move, std::size_t place) {
   auto& known = known_[place];
   const auto at = static_cast<std::size_t>(move);
-  if (known.size() <= at) known.resize(std::max(world_->move_count(), at + 1), -1);
-  if (known[at] < 0) known[at] = find_or_compile(move, places_[place].binding);
+  if (known.size() <= at) known.resize(world_->move_count(), -1);
+  if (weight_sizes_.size() <= at) weight_sizes_.resize(world_->move_count(), 0);
+  if (known[at] < 0) {
+    const Graph step = world_->graph(move);
+    weight_sizes_[at] = hash_of_weight_sizes(step);
+    known[at] = find_or_compile(step, places_[place].binding);
+  }
   return programs_[static_cast<std::size_t>(known[at])];
 }
 
@@ -218,7 +219,7 @@ std::optional<Fingerprint> Semantics::fingerprint(std::span<const GrownStep> ste
   const auto inputs = static_cast<std::size_t>(binding[Symbol::Ci] * binding[Symbol::H] * binding[Symbol::W] *
                                                binding[Symbol::s] * binding[Symbol::s]);
   if (input_.size() < field_room(inputs)) input_.resize(field_room(inputs));
-  fill_values(input_seed(field_seed, 0), input_.data(), inputs);
+  fill_values(input_seed(fingerprint_seed, 0), input_.data(), inputs);
   if (memory_.size() < memory) memory_.resize(memory);
   std::array<const std::uint32_t*, GrowthLimits::most_primitives + 1> tensor{input_.data()};
   std::uint32_t* next = memory_.data();
@@ -233,7 +234,7 @@ std::optional<Fingerprint> Semantics::fingerprint(std::span<const GrownStep> ste
   }
   Fingerprint found = hash_values(tensor[steps.size()], of[steps.size() - 1]->size);
   std::uint64_t sizes = chosen;
-  for (const GrownStep& step : steps) sizes += weight_sizes(step.written.move) - 1;  // a step without weights adds none
+  for (const GrownStep& step : steps) sizes += weight_sizes_[static_cast<std::size_t>(step.written.move)];
   found.high = mix_bits(found.high ^ mix_bits(sizes));
   found.low = mix_bits(found.low ^ mix_bits(~sizes));
   return found;

@@ -35,8 +35,7 @@ class Semantics {
     std::size_t size = 0;  ///< of the result
   };
   const Programs& programs(MoveId move, std::size_t place);
-  std::int32_t find_or_compile(MoveId move, const Binding& binding);
-  std::uint64_t weight_sizes(MoveId move);
+  std::int32_t find_or_compile(const Graph& step, const Binding& binding);
   [[nodiscard]] static Programs compile(const BoundGraph& graph);
   void run(const Programs& step, std::array<const std::uint32_t*, 2> operands, std::uint32_t* result);
 
@@ -44,7 +43,7 @@ class Semantics {
   std::vector<Place> places_;
   std::vector<std::vector<std::int32_t>> known_;  ///< by place, then move: number of its programs, or -1
   std::deque<Programs> programs_;
-  std::vector<std::uint64_t> weight_sizes_;  ///< by move; 0: not worked out yet
+  std::vector<std::uint64_t> weight_sizes_;  ///< by move, of those whose programs were asked for
   struct Mix {
     std::size_t operator()(const Fingerprint& key) const { return key.low; }
   };

@@ -21,7 +21,7 @@ std::vector<Binding> bindings_of(const Kernel& kernel, std::span<const SiteLoad>
   for (const SiteLoad& load : sites) {
     Binding& binding = bindings.emplace_back(load.site.binding());
     binding.set(Symbol::N, 1);
-    for (const Symbol symbol : {Symbol::g, Symbol::r, Symbol::k})
+    for (const Symbol symbol : choice_symbols)
       if (kernel.choices.has(symbol)) binding.set(symbol, kernel.choices[symbol]);
   }
   return bindings;
@@ -74,6 +74,13 @@ Powers free_powers(const Size& size) {
   for (int i = 0; i < free_symbol_count; ++i)
     powers[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(size.power(free_symbol(i)));
   return powers;
+}
+
+Size without_free_symbols(const Size& size) {
+  Size rest = size;
+  for (int i = 0; i < free_symbol_count; ++i)
+    if (const int power = size.power(free_symbol(i)); power != 0) rest /= Size(free_symbol(i), power);
+  return rest;
 }
 
 Outcome<WholeParts> whole_parts(const Size& size, std::span<const Binding> bindings) {

@@ -37,8 +37,9 @@ std::optional<Rejection> fill(FitProblem& problem, const Kernel& kernel, const G
 /// Every symbolic size that must be whole for the stages to be legal, without repeats.
 std::vector<Size> whole_sizes(const Graph& graph);
 
-/// The exponents of the free symbols in a size.
+/// The exponents of the free symbols in a size, and the rest of it.
 Powers free_powers(const Size& size);
+Size without_free_symbols(const Size& size);
 
 /// A size without its free symbols as fractions, one per binding, for FitProblem::require_whole(). Not in lowest terms.
 struct WholeParts {

@@ -43,22 +43,17 @@ void Spectrum::add(const World& world, std::span<const GrownStep> steps) {
   ++lengths_[steps.size()];
   const std::size_t primitives = kinds_.size();
   std::uint64_t skeleton = steps.size();
-  std::vector<std::uint8_t> times(primitives, 0);
   const auto kind_of = [&](const GrownStep& step) { return world.move(step.written.move).primitive; };
   for (const GrownStep& step : steps) {
     const std::size_t kind = kind_of(step);
     ++kinds_[kind];
-    if (times[kind] < 3) ++times[kind];
     skeleton = mix_bits(skeleton ^ kind);
     for (const std::int16_t operand : step.operands) {
       skeleton = mix_bits(skeleton ^ static_cast<std::uint64_t>(static_cast<std::uint16_t>(operand)));
       if (operand > 0) ++pairs_[kind_of(steps[static_cast<std::size_t>(operand) - 1]) * primitives + kind];
     }
   }
-  std::uint64_t set = 0;
-  for (const std::uint8_t count : times) set = mix_bits(set ^ count);
   ++skeletons_[skeleton];
-  ++sets_[set];
 }
 
 double Spectrum::mean_length() const {
@@ -77,6 +72,5 @@ std::vector<double> Spectrum::kind_shares() const {
 double Spectrum::kind_entropy() const { return entropy(kinds_); }
 double Spectrum::pair_entropy() const { return entropy(pairs_); }
 double Spectrum::effective_skeletons() const { return effective(skeletons_, kernels_); }
-double Spectrum::effective_sets() const { return effective(sets_, kernels_); }
 
 }  // namespace kasimir

@@ -26,14 +26,12 @@ class Spectrum {
   /// 1 / sum of p^2 over skeletons, which are the primitives and the wiring without arguments: so many equally frequent
   /// ones would be as hard to guess.
   [[nodiscard]] double effective_skeletons() const;
-  /// The same over the primitives alone, each counted up to 3.
-  [[nodiscard]] double effective_sets() const;
   [[nodiscard]] const std::map<std::size_t, std::int64_t>& lengths() const { return lengths_; }
 
  private:
   std::vector<std::int64_t> kinds_, pairs_;
   std::map<std::size_t, std::int64_t> lengths_;
-  std::unordered_map<std::uint64_t, std::int64_t> skeletons_, sets_;
+  std::unordered_map<std::uint64_t, std::int64_t> skeletons_;
   std::int64_t kernels_ = 0;
 };
 

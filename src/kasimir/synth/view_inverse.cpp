@@ -151,14 +151,14 @@ bool undoes(const StepFacts& first, const StepFacts& second, const SiteSet& site
   bool free = false;
   for (int i = 0; i < free_symbol_count; ++i) free = free || either(free_symbol(i));
   for (Binding binding : sites.bindings()) {
-    for (Symbol symbol : {Symbol::g, Symbol::r, Symbol::k})
+    for (Symbol symbol : choice_symbols)
       if (!binding.has(symbol) && either(symbol)) return false;
     if (!free) {
       if (!returns_at(first, second, binding).value_or(false)) return false;
       continue;
     }
     std::int64_t multiple = std::lcm(divisor(first), divisor(second));
-    for (Symbol symbol : {Symbol::g, Symbol::r, Symbol::k})
+    for (Symbol symbol : choice_symbols)
       if (binding.has(symbol)) multiple = std::lcm(multiple, binding[symbol]);
     int decided = 0;
     for (std::int64_t times : {2, 3, 5, 7}) {

@@ -13,9 +13,7 @@ namespace {
 
 constexpr int macs_row = 0;
 constexpr int params_row = 1;
-constexpr int cost_rows = 2;              // of least values, then as many of most
-constexpr std::size_t block = 16384;      // moves whose bounds lie together
-constexpr std::int64_t widest_ratio = 4;  // of free sizes to the channels, as in the budget solver's lattices
+constexpr std::size_t block = 16384;  // moves whose bounds lie together
 
 std::uint64_t hash_of(const Argument& argument) {
   std::uint64_t hash = argument.index();
@@ -51,25 +49,6 @@ int open_symbols(const Shape& shape) {
   return most;
 }
 
-template <typename Change>
-void change_sizes(std::vector<Argument>& arguments, Change change) {
-  for (Argument& argument : arguments) {
-    if (auto* size = std::get_if<Size>(&argument)) *size = change(*size);
-    if (auto* shape = std::get_if<Shape>(&argument))
-      for (Axis& axis : *shape) axis.extent = change(axis.extent);
-  }
-}
-
-std::optional<Rejection> check_shape(const Shape& shape, const SiteSet& sites) {
-  AxisSet kinds;
-  for (const Axis& axis : shape) {
-    if (kinds.has(axis.kind)) return Rejection{"a tensor has one axis of a kind", ""};
-    kinds.add(axis.kind);
-    if (!sites.whole(axis.extent)) return Rejection{"every extent is a whole number at every site", ""};
-  }
-  return std::nullopt;
-}
-
 bool has_rows_and_columns(const Shape& shape) {
   return find_axis(shape, AxisKind::height) >= 0 && find_axis(shape, AxisKind::width) >= 0;
 }
@@ -102,6 +81,7 @@ World::World(Catalog catalog, std::span<const SiteLoad> loads, Options options)
 std::int32_t World::rule_id(const std::string& rule) {
   const auto [at, is_new] = rule_ids_.try_emplace(rule, static_cast<std::int32_t>(rules_.size()));
   if (is_new) rules_.push_back(rule);
+  KASIMIR_CHECK(rules_.size() <= most_rules, "{} rules, the last is `{}`", rules_.size(), rule);
   return at->second;
 }
 
@@ -168,26 +148,29 @@ ArgumentsId World::intern(const std::vector<Argument>& arguments) {
   return id;
 }
 
+std::vector<Substitution> without_gap(const Substitution& by, int open) {
+  std::vector<Substitution> all{by};
+  for (int i = static_cast<int>(by.symbol) - static_cast<int>(Symbol::x0) + 1; i < open; ++i)
+    all.push_back({free_symbol(i), Size(free_symbol(i - 1))});
+  return all;
+}
+
+ArgumentsId World::substituted(ArgumentsId id, std::span<const Substitution> by) {
+  std::vector<Argument> values = arguments(id);
+  for (const Substitution& one : by) substitute(values, one);
+  return intern(values);
+}
+
 FreeTerm World::term(const Size& size) const {
-  FreeTerm result;
-  Size bound = size;
-  for (int i = 0; i < free_symbol_count; ++i) {
-    const int power = size.power(free_symbol(i));
-    result.powers[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(power);
-    if (power != 0) bound /= Size(free_symbol(i), power);
-  }
+  FreeTerm result{free_powers(size), {}};
+  const Size bound = without_free_symbols(size);
   for (const Binding& binding : sites_.bindings()) result.factor.push_back(bound.value_at(binding));
   return result;
 }
 
 WholeTerm World::whole_term(const Size& size) const {
-  WholeTerm result;
-  Size bound = size;
-  for (int i = 0; i < free_symbol_count; ++i) {
-    const int power = size.power(free_symbol(i));
-    result.powers[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(power);
-    if (power != 0) bound /= Size(free_symbol(i), power);
-  }
+  WholeTerm result{free_powers(size), {}, {}};
+  const Size bound = without_free_symbols(size);
   for (const Binding& binding : sites_.bindings()) {
     const Rational value = bound.at(binding);
     result.num.push_back(value.num());
@@ -198,13 +181,12 @@ WholeTerm World::whole_term(const Size& size) const {
 
 void World::add_bounds(float* bounds, const FreeTerm& term, int row) const {
   float* least = bounds + static_cast<std::ptrdiff_t>(row) * lanes_;
-  float* most = bounds + static_cast<std::ptrdiff_t>(cost_rows + row) * lanes_;
+  float* most = bounds + static_cast<std::ptrdiff_t>(bounded_costs + row) * lanes_;
   for (std::size_t site = 0; site < loads_.size(); ++site) {
     least[site] += static_cast<float>(least_at(term, site, nullptr));
     double dearest = term.factor[site];
     for (const int power : term.powers)
-      for (int p = power; p > 0; --p)
-        dearest *= static_cast<double>(widest_ratio * std::max(loads_[site].site.ci, loads_[site].site.co));
+      for (int p = power; p > 0; --p) dearest *= static_cast<double>(widest(loads_[site].site));
     most[site] += static_cast<float>(dearest);
   }
 }
@@ -226,7 +208,7 @@ void World::add_matched(MoveId id, const ShapeFacts& matched, float* sum) const 
 /// The least that the term costs at a site; the symbol of `matched`, if any, has the value that it must have.
 double World::least_at(const FreeTerm& term, std::size_t site, const ShapeFacts* matched) const {
   const Site& at = loads_[site].site;
-  const auto top = static_cast<double>(widest_ratio * std::max(at.ci, at.co));
+  const auto top = static_cast<double>(widest(at));
   const double bottom = std::min(static_cast<double>(options_.lane), top);
   double least = term.factor[site];
   for (int i = 0; i < free_symbol_count; ++i) {
@@ -241,7 +223,7 @@ double World::least_at(const FreeTerm& term, std::size_t site, const ShapeFacts*
 }
 
 float* World::new_bounds() {
-  const auto size = static_cast<std::size_t>(2 * cost_rows * lanes_);
+  const auto size = static_cast<std::size_t>(2 * bounded_costs * lanes_);
   const std::size_t place = moves_.size() % block;
   if (place == 0) {
     bounds_.emplace_back();
@@ -304,11 +286,12 @@ MoveId World::apply(int primitive, Operands operands, ArgumentsId written, int c
   } else {
     std::vector<Argument> numbers = arguments(written);
     const Binding& values = options_.choices[static_cast<std::size_t>(choice)];
-    change_sizes(numbers, [&](Size size) {
-      for (Symbol symbol : {Symbol::g, Symbol::r, Symbol::k})
-        if (size.has(symbol)) size = size.substitute(symbol, Size(values[symbol]));
-      return canonical(size);
-    });
+    for (Argument& argument : numbers)
+      for_each_size(argument, [&](Size& size) {
+        for (Symbol symbol : choice_symbols)
+          if (size.has(symbol)) size = size.substitute(symbol, Size(values[symbol]));
+        size = canonical(size);
+      });
     plain = intern(numbers);
     written_ids_.emplace(by_text, plain);
   }
@@ -330,7 +313,6 @@ MoveId World::work_out(int primitive, Operands operands, ArgumentsId plain) {
   std::vector<Shape> shapes;
   for (int i = 0; i < record.operands; ++i) shapes.push_back(shape(operands[static_cast<std::size_t>(i)]).shape);
   const Call call(record, shapes, arguments(plain), sites_);
-  Graph graph;
   auto result = record.shape(call);
   std::optional<Rejection> reason;
   if (!result.ok()) {
@@ -342,12 +324,10 @@ MoveId World::work_out(int primitive, Operands operands, ArgumentsId plain) {
     move.rule = rule_id(reason->rule);
   } else {
     int open = open_symbols(*result);
-    for (const Argument& argument : arguments(plain)) {
-      if (const auto* size = std::get_if<Size>(&argument)) open = std::max(open, open_symbols(*size));
-      if (const auto* axes = std::get_if<Shape>(&argument)) open = std::max(open, open_symbols(*axes));
-    }
+    for (const Argument& argument : arguments(plain))
+      for_each_size(argument, [&](const Size& size) { open = std::max(open, open_symbols(size)); });
     for (const Shape& operand : shapes) open = std::max(open, open_symbols(operand));
-    graph = one_step_graph(call);
+    const Graph graph = one_step_graph(call);
     measure(graph, move, details);
     if (!options_.weights_may_depend_on_resolution && !independent_of_resolution(graph))
       move.rule = rule_id("screen: no weight depends on H or W");
@@ -363,9 +343,7 @@ MoveId World::work_out(int primitive, Operands operands, ArgumentsId plain) {
   if (move.bounds == nullptr) move.bounds = new_bounds();
   moves_.push_back(move);
   details_.push_back(std::move(details));
-  const auto id = static_cast<MoveId>(moves_.size()) - 1;
-  if (move.legal() && watcher_) watcher_(id, graph);
-  return id;
+  return static_cast<MoveId>(moves_.size()) - 1;
 }
 
 Graph World::graph(MoveId id) const {

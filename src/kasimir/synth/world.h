@@ -9,7 +9,6 @@
 #include <tsl/robin_map.h>
 
 #include <deque>
-#include <functional>
 
 /// What growth looks up instead of computing it again. The rules of primitives are written for people: they work on
 /// symbolic sizes and explain what failed. Growth meets the same few thousand shapes and applications over and over, so
@@ -20,6 +19,8 @@ using ShapeId = std::int32_t;
 using ArgumentsId = std::int32_t;
 using MoveId = std::int32_t;
 inline constexpr std::int32_t no_id = -1;
+/// Costs whose bounds growth keeps: MACs and parameters, in this order.
+inline constexpr int bounded_costs = 2;
 /// Shapes of the operands; the second is `no_id` for a unary primitive.
 using Operands = std::array<ShapeId, 2>;
 
@@ -112,6 +113,9 @@ struct Closers {
   std::vector<float> bounds;  ///< as Move::bounds: the least and the most that any of them costs
 };
 
+/// The substitution, and those after which x0 .. x(open-2) are in use without a gap.
+std::vector<Substitution> without_gap(const Substitution& by, int open);
+
 /// Everything about shapes and applications at given sites. Grows by use; what it answers does not depend on what it
 /// was asked before. One thread at a time.
 class World {
@@ -124,7 +128,8 @@ class World {
     /// Values that the choice symbols may take together; a choice is an index here.
     std::vector<Binding> choices;
   };
-  static constexpr int most_open = 3;  ///< free symbols at once: more only slow the solver down
+  static constexpr std::size_t most_rules = 256;  ///< so that what counts by rule needs no test
+  static constexpr int most_open = 3;             ///< free symbols at once: more only slow the solver down
 
   World(Catalog catalog, std::span<const SiteLoad> loads, Options options);
 
@@ -139,9 +144,6 @@ class World {
   [[nodiscard]] const ShapeFacts& shape(ShapeId id) const { return shapes_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] Move move(MoveId id) const { return moves_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const MoveDetails& details(MoveId id) const { return details_[static_cast<std::size_t>(id)]; }
-  /// Called with each legal move and its stages when it is worked out: what else is wanted of the stages is had for
-  /// less then than from graph() later.
-  void watch(std::function<void(MoveId, const Graph&)> watcher) { watcher_ = std::move(watcher); }
   /// The stages of a legal move, its operands as inputs, in order.
   [[nodiscard]] Graph graph(MoveId id) const;
   [[nodiscard]] bool any_stride() const { return any_stride_; }
@@ -154,6 +156,9 @@ class World {
 
   [[nodiscard]] ShapeId input() const { return input_; }
   ArgumentsId intern(const std::vector<Argument>& arguments);
+
+  /// The arguments with values in place of symbols, one after the other.
+  ArgumentsId substituted(ArgumentsId arguments, std::span<const Substitution> by);
 
   /// The application with these written arguments, worked out at first use.
   MoveId apply(int primitive, Operands operands, ArgumentsId written, int choice);
@@ -221,7 +226,6 @@ class World {
   bool any_stride_ = false;
   bool same_channels_ = false;  ///< Ci = Co at every site
   ShapeId input_ = 0;
-  std::function<void(MoveId, const Graph&)> watcher_;
 
   std::deque<ShapeFacts> shapes_;
   std::deque<std::vector<Argument>> arguments_;

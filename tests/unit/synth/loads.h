@@ -5,11 +5,7 @@
 
 namespace kasimir::testing {
 
-/// A site of a 3 x 3 convolution, `count` times in the network.
-inline SiteLoad conv_load(const Site& site, std::int64_t count = 1) {
-  const auto params = static_cast<double>(9 * site.ci * site.co);
-  return {site, count, params * static_cast<double>(site.h * site.w), params};
-}
+using kasimir::conv_load;
 
 /// The sites of a ResNet-8 for 32 x 32 images: stride 2 and Ci != Co among them.
 inline std::vector<SiteLoad> resnet8_loads() {
