@@ -271,6 +271,7 @@ bool Growth::try_with(Rng& rng, int primitive, Tensors operands, int left, bool 
 }
 
 bool Growth::grow_step(Rng& rng, int left) {
+  // No source: enough that a free step is nearly always found, and few where the end is near.
   constexpr int many_tries = 24;
   constexpr int few_tries = 3;
   int free_tries = many_tries;

@@ -2,6 +2,7 @@
 // What a world remembers against what the rules say: a world is a cache, and must never answer otherwise.
 #include "kasimir/kernel/cost.h"
 #include "kasimir/primitive/catalog.h"
+#include "kasimir/synth/replay.h"
 #include "kasimir/synth/sampler_bench.h"
 #include "support/counts.h"
 #include "unit/synth/loads.h"
@@ -139,25 +140,46 @@ TEST(World, RemembersWhichRuleAnIllegalMoveBreaks) {
   EXPECT_EQ(world.apply(group, {world.input(), no_id}, world.intern({Size(4)}), 0), by_g);
 }
 
-TEST(Semantics, MeetsEqualFunctionsAndKeepsOthersApart) {
-  const auto loads = testing::resnet8_loads();
-  const Sampler sampler(catalog(), loads, long_kernels({}), seed);
-  SampleMemory memory(sampler);
-  std::map<Fingerprint, std::string> seen;
-  std::map<Identity, Fingerprint> by_form;
-  int met = 0;
-  for (std::uint64_t i = 0; i < 600; ++i) {
-    if (sampler.draw(i, memory)) continue;
-    const auto found = memory.fingerprint();
-    if (!found) continue;
-    const auto [at, is_new] = by_form.try_emplace(memory.identity(), *found);
-    if (!is_new) ++met;
-    seen.emplace(*found, str(sampler.kernel(memory)));
-  }
-  std::cout << "seed " << seed << ": " << seen.size() << " functions, " << by_form.size() << " forms, " << met
-            << " met again\n";
-  EXPECT_GT(seen.size(), 350U);
-  EXPECT_LE(seen.size(), by_form.size());
+Fingerprint fingerprint_of(const Site& site, const std::string& steps) {
+  World::Options options;
+  for (const Primitive* primitive : catalog()) options.weights.push_back(primitive->weight);
+  options.choices = {Binding().set(Symbol::g, 4).set(Symbol::r, 2)};
+  const std::vector<SiteLoad> loads{testing::conv_load(site)};
+  World world(catalog(), loads, options);
+  int choice = 0;
+  const auto replayed = replay(world, parse_kernel("kernel k\ngiven g=4 r=2\n" + steps, catalog()), &choice);
+  return Semantics(world).fingerprint(replayed.value(), open_symbols(world, replayed.value())).value();
+}
+
+const Site square{32, 32, 6, 5, 1};
+const Site widening{16, 32, 8, 8, 2};
+
+TEST(Semantics, MeetsEqualFunctions) {
+  const auto expect_equal = [](const std::string& a, const std::string& b) {
+    EXPECT_EQ(fingerprint_of(square, a), fingerprint_of(square, b)) << a << b;
+  };
+  expect_equal("a = conv(x, to=Co)\nreturn a\n", "a = unfold(x)\nb = linear(a, to=Co)\nreturn b\n");
+  expect_equal("a = unfold(x)\nb = linear(a, to=Co)\nreturn b\n",
+               "a = unfold(x, axes=w)\nb = unfold(a, axes=h)\nc = linear(b, to=Co)\nreturn c\n");
+  expect_equal("a = linear(x, to=Co)\nreturn a\n", "a = group(x, by=g)\nb = mix(a, over=(g,c), to=(c=Co))\nreturn b\n");
+  expect_equal("a = relu(x)\nb = tanh(x)\nc = broadcast(a, b)\nreturn c\n",
+               "a = tanh(x)\nb = relu(x)\nc = broadcast(a, b)\nreturn c\n");
+}
+
+TEST(Semantics, KeepsOtherFunctionsApart) {
+  const auto expect_apart = [](const Site& site, const std::string& a, const std::string& b) {
+    EXPECT_NE(fingerprint_of(site, a), fingerprint_of(site, b)) << a << b;
+  };
+  const std::string two = "a = relu(x)\nb = tanh(x)\n";
+  expect_apart(square, two + "c = broadcast(a, b, op=sub)\nreturn c\n",
+               two + "c = broadcast(b, a, op=sub)\nreturn c\n");
+  expect_apart(square, "a = shift(x, axes=h, by=1)\nreturn a\n", "a = shift(x, axes=h, by=2)\nreturn a\n");
+  expect_apart(square, "a = hardswish(x)\nreturn a\n", "a = relu(x)\nreturn a\n");
+  expect_apart(square, "a = linear(x, to=Co)\nb = relu(a)\nc = tanh(a)\nd = broadcast(b, c)\nreturn d\n",
+               "a = linear(x, to=Co)\nb = linear(x, to=Co)\nc = relu(a)\nd = tanh(b)\ne = broadcast(c, d)\nreturn e\n");
+  // As many groups as channels, and four: the same number at the smallest tiny site.
+  expect_apart(widening, "a = group(x, by=Ci)\nb = conv(a, to=Co, stride=yes)\nreturn b\n",
+               "a = conv(x, to=Co, groups=g, stride=yes)\nreturn a\n");
 }
 
 TEST(Spectrum, CountsKindsPairsAndSkeletons) {
