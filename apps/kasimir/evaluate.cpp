@@ -35,6 +35,14 @@ Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
   if (spec_.device == "cuda" && !has_cuda())
     throw input_error("--device cuda was asked for, but torch finds no CUDA device")
         .note("leave the option out to train on the processor");
+  if (spec_.latency != "native") return;
+  if (spec_.latency_threads != 1)
+    throw input_error("--latency-threads {} with --latency native: generated C runs on one thread",
+                      spec_.latency_threads)
+        .note("use --latency-threads 1, or --latency eager");
+  const NativeOptions native;
+  compiler_version(native.compiler);  // says what to install before hours of training
+  native_ = std::make_unique<NativeBench>(original_, spec_.latency_batch, native);
 }
 
 void Evaluator::check_space() const { check_space_of(sampler_); }
@@ -93,13 +101,17 @@ std::optional<study::JobResult> Evaluator::screened(const NetworkPlan& plan) con
   return study::JobResult::rejected(result.rejected->rule, result.rejected->with);
 }
 
+Outcome<LatencySamples> Evaluator::measured(const NetworkPlan& plan, const LatencyOptions& options) const {
+  return native_ ? native_->measure(plan, options) : measure_latency(plan, original_, options);
+}
+
 void Evaluator::quick_latency(const NetworkPlan& plan, study::JobResult& result) const {
   // An estimate for choosing finalists while other workers run: paired with the original, so that their ratio holds.
   LatencyOptions options;
   options.batch = spec_.latency_batch;
   options.repeats = 7;
   options.min_seconds = 0;
-  const auto samples = measure_latency(plan, original_, options);
+  const auto samples = measured(plan, options);
   if (!samples.ok()) {
     result = study::JobResult::failed(samples.rejection().rule, samples.rejection().with);
     return;
@@ -146,14 +158,17 @@ study::JobResult Evaluator::latency(const NetworkPlan& plan) const {
   options.threads = spec_.latency_threads;
   options.repeats = 40;
   options.min_seconds = 3;
-  const auto samples = measure_latency(plan, original_, options);
+  const auto samples = measured(plan, options);
   if (!samples.ok()) return study::JobResult::failed(samples.rejection().rule, samples.rejection().with);
   study::JobResult result;
   result.latency_ms = samples->candidate.median;
   for (std::size_t i = 0; i < samples->candidate_ms.size(); ++i)
     result.latency.push_back(
         {options.threads, options.batch, static_cast<int>(i), samples->candidate_ms[i], samples->original_ms[i]});
-  result.extra = {{"machine", samples->machine}, {"speedup", samples->speedup}};
+  result.extra = {{"machine", samples->machine},
+                  {"speedup", samples->speedup},
+                  {"engine", spec_.latency},
+                  {"set_aside", samples->set_aside}};
   return result;
 }
 

@@ -5,9 +5,12 @@
 
 #include "kasimir/data/split.h"
 
+#include "kasimir/network/plan.h"
 #include "kasimir/network/sites.h"
 #include "kasimir/study/worker.h"
-#include "kasimir/train/plan.h"
+#include "kasimir/train/native_latency.h"
+
+#include <memory>
 
 namespace kasimir {
 
@@ -34,6 +37,8 @@ class Evaluator {
   study::JobResult train_rung(const study::Job& job, const NetworkPlan& plan, study::JobObserver& observer) const;
   study::JobResult latency(const NetworkPlan& plan) const;
   [[nodiscard]] std::optional<study::JobResult> screened(const NetworkPlan& plan) const;
+  /// By what the search asks for: generated C or eager PyTorch.
+  [[nodiscard]] Outcome<LatencySamples> measured(const NetworkPlan& plan, const LatencyOptions& options) const;
   void quick_latency(const NetworkPlan& plan, study::JobResult& result) const;
 
   SearchSpec spec_;
@@ -43,6 +48,7 @@ class Evaluator {
   Split split_;
   Sampler sampler_;
   NetworkPlan original_;
+  std::unique_ptr<NativeBench> native_;  ///< nothing where latency is measured in eager PyTorch
 };
 
 }  // namespace kasimir

@@ -250,6 +250,11 @@ void add_search(CLI::App& app, Action& action) {
   command->add_option("--promote", options->spec.ladder.promote, "share of the candidates that reach the second rung")
       ->capture_default_str();
   command->add_option("--workers", options->workers, "worker processes of one thread (default: one per processor)");
+  command
+      ->add_option("--latency", options->spec.latency,
+                   "what runs when latency is measured: native (generated C, compiled here) or eager (PyTorch)")
+      ->check(CLI::IsMember({"native", "eager"}))
+      ->capture_default_str();
   command->add_option("--latency-batch", options->spec.latency_batch, "images per run when latency is measured")
       ->capture_default_str();
   command->add_option("--latency-threads", options->spec.latency_threads, "threads when latency is measured")

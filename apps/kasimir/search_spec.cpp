@@ -34,6 +34,7 @@ Json SearchSpec::to_json() const {
                {"flip", flip},
                {"train_limit", train_limit},
                {"slowest", slowest},
+               {"latency_engine", latency},
                {"latency_batch", latency_batch},
                {"latency_threads", latency_threads},
                {"device", device},
@@ -74,6 +75,7 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     json.at("flip").get_to(spec.flip);
     json.at("train_limit").get_to(spec.train_limit);
     json.at("slowest").get_to(spec.slowest);
+    spec.latency = json.value("latency_engine", "eager");  // studies from before generated C
     json.at("latency_batch").get_to(spec.latency_batch);
     json.at("latency_threads").get_to(spec.latency_threads);
     json.at("device").get_to(spec.device);

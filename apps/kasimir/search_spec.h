@@ -49,6 +49,7 @@ struct SearchSpec {
   bool flip = true;
   std::int64_t train_limit = 0;  ///< images of the data set to use at all; 0: all
   double slowest = 2.5;          ///< training step against the original's, above which a candidate is screened out
+  std::string latency = "native";  ///< what runs when latency is measured: generated C, or "eager" PyTorch
   int latency_batch = 32;
   int latency_threads = 1;
   std::string device = "cpu";

@@ -143,6 +143,7 @@ using Coord = BasicCoord<Symbolic>;
 using Stage = BasicStage<Symbolic>;
 using Tensor = BasicTensor<Symbolic>;
 using Graph = BasicGraph<Symbolic>;
+using BoundIter = BasicIter<Bound>;
 using BoundCoord = BasicCoord<Bound>;
 using BoundRead = BasicRead<Bound>;
 using BoundNode = BasicNode<Bound>;

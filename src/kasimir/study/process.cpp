@@ -104,11 +104,4 @@ pid_t start_process(const std::vector<std::string>& argv) {
   return child;
 }
 
-std::string end_text(int wait_status) {
-  if (WIFSIGNALED(wait_status)) {
-    return fmt::format("signal {} ({})", WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)));
-  }
-  return fmt::format("exit code {}", WEXITSTATUS(wait_status));
-}
-
 }  // namespace kasimir::study

@@ -17,7 +17,4 @@ bool is_dead_local(std::string_view worker_id);
 /// Starts a program that dies with the calling thread. `argv[0]` is its path. @throws Error (system).
 pid_t start_process(const std::vector<std::string>& argv);
 
-/// How a process ended: "signal 9 (Killed)", "exit code 4".
-std::string end_text(int wait_status);
-
 }  // namespace kasimir::study

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kasimir/base/outcome.h"
-#include "kasimir/train/plan.h"
+#include "kasimir/network/plan.h"
 
 #include <string>
 #include <vector>
@@ -54,11 +54,12 @@ struct LatencySamples {
   Quartiles original;
   double speedup = 0;                ///< median of the original / median of the candidate
   std::vector<VerifyResult> checks;  ///< one per distinct kernel and site
+  int set_aside = 0;                 ///< pairs that are not among the samples, because a program had to wait
   std::string machine;
 };
 
-/// Verifies the candidate's kernels, then measures. Rejected with rule "latency: the kernel computes what it means" if
-/// a check fails: no time is taken then. `original` usually replaces nothing.
+/// As eager PyTorch. Verifies the candidate's kernels, then measures. Rejected with rule "latency: the kernel computes
+/// what it means" if a check fails: no time is taken then. `original` usually replaces nothing.
 Outcome<LatencySamples> measure_latency(const NetworkPlan& candidate, const NetworkPlan& original,
                                         const LatencyOptions& options = {});
 

@@ -67,8 +67,8 @@ std::int64_t Model::parameters() const {
   return count;
 }
 
-std::vector<ModelTensor> Model::tensors() const {
-  std::vector<ModelTensor> all;
+std::vector<NamedTensor> Model::tensors() const {
+  std::vector<NamedTensor> all;
   for (const Part* part : impl_->parts()) {
     const at::Tensor plain = part->tensor.detach().to(at::kCPU).contiguous();
     all.push_back({part->name,
@@ -97,6 +97,8 @@ void Model::set_normalisation(const ChannelStatistics& statistics) {
                 "{} means for {} channels", statistics.mean.size(), impl_->network.input().c);
   impl_->normalisation = statistics;
 }
+
+const ChannelStatistics& Model::normalisation() const { return impl_->normalisation; }
 
 std::vector<std::vector<float>> Model::predict(const ImageSet& images, std::span<const std::int32_t> indices) const {
   std::vector<std::vector<float>> all;

@@ -3,9 +3,9 @@
 
 #include "kasimir/data/image_set.h"
 #include "kasimir/data/split.h"
+#include "kasimir/network/weights.h"
 #include "kasimir/train/aten.h"
 #include "kasimir/train/machine.h"
-#include "kasimir/train/plan.h"
 
 #include <filesystem>
 #include <memory>
@@ -19,14 +19,6 @@ struct ModelOptions {
   std::uint64_t seed = 1;  ///< decides all start values
   Device device = Device::cpu;
   Peepholes peepholes = {};
-};
-
-/// One learned or stored tensor of a model.
-struct ModelTensor {
-  std::string name;  ///< the layer's name and the part: "stage1.block1.conv1.weight", "...conv1.w0"
-  std::vector<std::int64_t> shape;
-  bool learned = true;        ///< false: a running statistic
-  std::vector<float> values;  ///< row-major
 };
 
 struct Score {
@@ -49,11 +41,12 @@ class Model {
 
   /// Learned numbers.
   [[nodiscard]] std::int64_t parameters() const;
-  [[nodiscard]] std::vector<ModelTensor> tensors() const;
+  [[nodiscard]] std::vector<NamedTensor> tensors() const;
   /// Gives a tensor other values, row-major. @throws Error (input) for an unknown name or another number of values.
   void set_tensor(const std::string& name, const std::vector<float>& values);
   /// How pixels are brought to mean 0 and deviation 1; part of what save() stores. Deviations below 1e-3 count as 1e-3.
   void set_normalisation(const ChannelStatistics& statistics);
+  [[nodiscard]] const ChannelStatistics& normalisation() const;
 
   /// Class scores [image][class] of the images at `indices`, at inference: statistics frozen.
   [[nodiscard]] std::vector<std::vector<float>> predict(const ImageSet& images,

@@ -3,8 +3,8 @@
 
 #include "kasimir/base/outcome.h"
 #include "kasimir/data/image_set.h"
+#include "kasimir/network/plan.h"
 #include "kasimir/train/machine.h"
-#include "kasimir/train/plan.h"
 
 #include <optional>
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fake.h"
 
+#include "kasimir/base/child_process.h"
 #include "kasimir/base/rng.h"
 #include "kasimir/study/database.h"
 #include "kasimir/study/process.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/study/process.h"
 
+#include "kasimir/base/child_process.h"
 #include "kasimir/base/error.h"
 #include "kasimir/base/text.h"
 

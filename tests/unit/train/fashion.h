@@ -3,10 +3,10 @@
 
 #include "kasimir/data/dataset.h"
 #include "kasimir/data/split.h"
+#include "kasimir/network/plan.h"
 #include "kasimir/network/sites.h"
 #include "kasimir/network/zoo.h"
 #include "kasimir/primitive/catalog.h"
-#include "kasimir/train/plan.h"
 
 #include <gtest/gtest.h>
 

@@ -113,7 +113,7 @@ void expect_equal_scores(const Network& network, std::string_view kernel, const 
   Model original({&network, {}});
   const NetworkPlan plan = plan_with(network, kernel);
   Model replaced(plan);
-  for (const ModelTensor& tensor : original.tensors()) {
+  for (const NamedTensor& tensor : original.tensors()) {
     std::string name = tensor.name;
     for (const auto& [index, replacement] : plan.replaced) {
       const std::string& layer = network.layer(index).name;
@@ -183,7 +183,7 @@ class NormKernel : public OnFashion {
   /// Values of the graph for a model's tensors and one batch of images.
   TensorValues<double> values(const BoundGraph& graph, const Model& model, const std::vector<std::int32_t>& images) {
     TensorValues<double> all(graph.tensors.size());
-    for (const ModelTensor& tensor : model.tensors())
+    for (const NamedTensor& tensor : model.tensors())
       for (std::size_t t = 0; t < graph.tensors.size(); ++t)
         if (tensor.name == "conv." + graph.tensors[t].name && graph.tensors[t].role != Role::between)
           all[t].assign(tensor.values.begin(), tensor.values.end());
@@ -234,7 +234,7 @@ TEST_F(NormKernel, MovesItsStatisticsTowardsThoseOfTheBatch) {
   for (const BoundStage& stage : graph.stages) {
     if (!stage.stat) continue;
     const auto& batch = all[static_cast<std::size_t>(stage.out)];
-    for (const ModelTensor& tensor : trained.model->tensors()) {
+    for (const NamedTensor& tensor : trained.model->tensors()) {
       if (tensor.name != "conv." + graph.tensors[static_cast<std::size_t>(stage.out)].name) continue;
       ++statistics;
       for (std::size_t k = 0; k < batch.size(); ++k)

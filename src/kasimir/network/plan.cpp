@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kasimir/train/plan.h"
+#include "kasimir/network/plan.h"
 
 namespace kasimir {
 

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/codegen/c_nests.h"
+
+#include <algorithm>
+
+namespace kasimir {
+namespace {
+
+std::int64_t stride_of(const Access& access, int loop) { return access.strides[static_cast<std::size_t>(loop)]; }
+std::int64_t extent_of(const FlatNest& nest, int loop) {
+  return loop < 0 ? 1 : nest.loops[static_cast<std::size_t>(loop)].extent;
+}
+
+std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+
+/// The two reads of a plain product, in either order.
+std::optional<std::pair<int, int>> factors(const FlatNest& flat) {
+  const Nest& nest = *flat.nest;
+  if (nest.reduce != Reduce::sum || nest.value.size() != 3) return std::nullopt;
+  const auto* product = std::get_if<Apply>(&nest.value[2]);
+  if (product == nullptr || product->fn != Fn::mul || !flat.value[0] || !flat.value[1]) return std::nullopt;
+  if (!flat.value[0]->guarded.empty() || !flat.value[1]->guarded.empty()) return std::nullopt;
+  for (const auto& access : flat.epilogue)
+    if (access && !access->guarded.empty()) return std::nullopt;
+  return std::pair(0, 1);
+}
+
+std::optional<Contraction> with_operands(const FlatNest& nest, int a, int b) {
+  Contraction found;
+  found.a = a;
+  found.b = b;
+  const Access& left = *nest.value[static_cast<std::size_t>(a)];
+  const Access& right = *nest.value[static_cast<std::size_t>(b)];
+  for (int loop = 0; loop < static_cast<int>(nest.loops.size()); ++loop) {
+    const bool in_a = stride_of(left, loop) != 0;
+    const bool in_b = stride_of(right, loop) != 0;
+    if (loop >= nest.free) {
+      if (!in_a || !in_b) return std::nullopt;
+      found.k.push_back(loop);
+    } else if (in_b && !in_a && stride_of(nest.out, loop) == 1) {
+      found.m = loop;
+    } else if (in_b) {
+      found.outer.push_back(loop);
+    } else {
+      found.pixels.push_back(loop);
+    }
+  }
+  if (found.m < 0 || found.k_extent(nest) < 4) return std::nullopt;
+  // Every packed element would be read once: packing costs more than it saves.
+  if (found.pixels.empty() && !found.outer.empty()) return std::nullopt;
+  const auto by = [](const Access& access) {
+    return [&access](int x, int y) { return stride_of(access, x) > stride_of(access, y); };
+  };
+  std::ranges::stable_sort(found.outer, by(nest.out));
+  std::ranges::stable_sort(found.pixels, by(nest.out));
+  std::ranges::stable_sort(found.k, by(left));
+  return found;
+}
+
+class Writer {
+ public:
+  Writer(CText& text, const FlatNest& nest, const Contraction& of, const RegisterBlock& block, const CTarget& target,
+         const PlaceOf& place)
+      : text_(text),
+        nest_(nest),
+        of_(of),
+        block_(block),
+        target_(target),
+        place_(place),
+        names_(nest.loops.size()),
+        a_(*nest.value[static_cast<std::size_t>(of.a)]) {
+    if (!of.pixels.empty()) columns_ = of.pixels.back();
+    if (of.pixels.size() > 1 && block.rows > 1) rows_ = of.pixels[of.pixels.size() - 2];
+  }
+
+  void write(const std::string& packed) {
+    std::string weights = packed;
+    std::int64_t step = of_.k_extent(nest_) * round_up(extent_of(nest_, of_.m), target_.lanes);
+    for (auto loop = of_.outer.rbegin(); loop != of_.outer.rend(); ++loop) {
+      weights += fmt::format(" + (long)i{} * {}", *loop, step);
+      step *= extent_of(nest_, *loop);
+    }
+    for (int loop : of_.outer) open(loop);
+    text_.line("const float *restrict wp = {};", weights);
+    // All pixels under one block of weights: the weights are read once.
+    const std::int64_t width = static_cast<std::int64_t>(block_.vectors) * target_.lanes;
+    const std::int64_t m = extent_of(nest_, of_.m);
+    const std::string name = fmt::format("i{}", of_.m);
+    names_[static_cast<std::size_t>(of_.m)] = name;
+    const std::int64_t whole = m / width * width;
+    if (whole > 0) {
+      text_.open("for (int {0} = 0; {0} < {1}; {0} += {2}, wp += {3})", name, whole, width,
+                 of_.k_extent(nest_) * width);
+      write_pixels(block_.vectors, 0);
+      text_.close();
+    }
+    if (const std::int64_t rest = m - whole; rest > 0) {
+      text_.open("");
+      text_.line("const int {} = {};", name, whole);
+      write_pixels(static_cast<int>((rest + target_.lanes - 1) / target_.lanes), rest % target_.lanes);
+      text_.close();
+    }
+    for (std::size_t i = 0; i < of_.outer.size(); ++i) text_.close();
+  }
+
+ private:
+  void open(int loop) {
+    const std::string name = fmt::format("i{}", loop);
+    names_[static_cast<std::size_t>(loop)] = name;
+    text_.loop(name, extent_of(nest_, loop));
+  }
+
+  void write_pixels(int vectors, std::int64_t part) {
+    int opened = 0;
+    for (int loop : of_.pixels) {
+      if (loop == rows_ || loop == columns_) continue;
+      open(loop);
+      ++opened;
+    }
+    write_rows(vectors, part);
+    for (int i = 0; i < opened; ++i) text_.close();
+  }
+  /// Whole blocks in a loop, then what is left as a smaller block.
+  template <typename Body>
+  void blocks(int loop, int size, Body body) {
+    if (loop < 0) return body(1);
+    const std::string name = fmt::format("i{}", loop);
+    names_[static_cast<std::size_t>(loop)] = name;
+    const std::int64_t all = extent_of(nest_, loop);
+    const std::int64_t whole = all / size * size;
+    if (whole > 0) {
+      text_.loop(name, whole, size);
+      body(size);
+      text_.close();
+    }
+    if (whole == all) return;
+    text_.open("");
+    text_.line("const int {} = {};", name, whole);
+    body(static_cast<int>(all - whole));
+    text_.close();
+  }
+  void write_rows(int vectors, std::int64_t part) {
+    blocks(rows_, block_.rows, [&](int rows) {
+      blocks(columns_, block_.columns, [&](int columns) { write_block(rows, columns, vectors, part); });
+    });
+  }
+
+  void write_block(int rows, int columns, int vectors, std::int64_t part) {
+    const int pixels = rows * columns;
+    const auto offset = [&](const Access& access, int pixel) {
+      const std::int64_t row = rows_ < 0 ? 0 : stride_of(access, rows_) * (pixel / columns);
+      const std::int64_t column = columns_ < 0 ? 0 : stride_of(access, columns_) * (pixel % columns);
+      return row + column;
+    };
+    for (int p = 0; p < pixels; ++p)
+      for (int v = 0; v < vectors; ++v) text_.line("vf a{}_{} = SET1(0.0f);", p, v);
+    text_.line("const float *x = {};", address(a_, names_, place_));
+    text_.line("const float *w = wp;");
+    std::string at;
+    for (int loop : of_.k) {
+      open(loop);
+      at += fmt::format("{}i{} * {}", at.empty() ? "" : " + ", loop, stride_of(a_, loop));
+    }
+    for (int v = 0; v < vectors; ++v) text_.line("const vf w{} = LD(w + {});", v, v * target_.lanes);
+    for (int p = 0; p < pixels; ++p) {
+      text_.open("");
+      text_.line("const vf b = SET1(x[{} + {}]);", at, offset(a_, p));
+      for (int v = 0; v < vectors; ++v) text_.line("a{0}_{1} += b * w{1};", p, v);
+      text_.close();
+    }
+    text_.line("w += {};", vectors * target_.lanes);
+    for (std::size_t i = 0; i < of_.k.size(); ++i) text_.close();
+    for (int p = 0; p < pixels; ++p) {
+      text_.open("");
+      for (int v = 0; v < vectors; ++v) finish(p, v, v == vectors - 1 ? part : 0, offset);
+      text_.close();
+    }
+    // A loop's name is free again outside of the block.
+    for (int loop : of_.k) names_[static_cast<std::size_t>(loop)].clear();
+  }
+
+  template <typename Offset>
+  void finish(int pixel, int vector, std::int64_t part, const Offset& offset) {
+    const Nest& nest = *nest_.nest;
+    std::string value = fmt::format("a{}_{}", pixel, vector);
+    if (nest.factor != 1.0) value = fmt::format("({} * SET1({}))", value, c_float(nest.factor));
+    const std::int64_t lanes = static_cast<std::int64_t>(vector) * target_.lanes;
+    if (!nest.epilogue.empty())
+      value = write_expression(
+          text_, nest.epilogue, fmt::format("e{}_", vector),
+          [&](std::size_t node) {
+            const Access& access = *nest_.epilogue[node];
+            const std::int64_t stride = stride_of(access, of_.m);
+            const std::string at = address(access, names_, place_, offset(access, pixel) + stride * lanes);
+            return stride == 0   ? "SET1(*(" + at + "))"
+                   : stride == 1 ? "LD(" + at + ")"
+                   : part > 0    ? fmt::format("gather_part({}, {}, {})", at, stride, part)
+                                 : fmt::format("gather({}, {})", at, stride);
+          },
+          value);
+    const std::string at = address(nest_.out, names_, place_, offset(nest_.out, pixel) + lanes);
+    if (part > 0) {
+      text_.line("st_part({}, {}, {});", at, value, part);
+    } else {
+      text_.line("ST({}, {});", at, value);
+    }
+  }
+
+  CText& text_;
+  const FlatNest& nest_;
+  const Contraction& of_;
+  const RegisterBlock& block_;
+  const CTarget& target_;
+  const PlaceOf& place_;
+  std::vector<std::string> names_;
+  const Access& a_;
+  int rows_ = -1;
+  int columns_ = -1;
+};
+
+}  // namespace
+
+std::int64_t Contraction::k_extent(const FlatNest& nest) const {
+  std::int64_t product = 1;
+  for (int loop : k) product *= nest.loops[static_cast<std::size_t>(loop)].extent;
+  return product;
+}
+
+std::optional<Contraction> find_contraction(const FlatNest& nest) {
+  const auto reads = factors(nest);
+  if (!reads) return std::nullopt;
+  if (auto found = with_operands(nest, reads->first, reads->second)) return found;
+  return with_operands(nest, reads->second, reads->first);
+}
+
+RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction, const CTarget& target) {
+  // Sixteen sums on AVX-512 keep both multipliers busy; with half the registers, eight and some to spare.
+  const int sums = target.registers >= 32 ? 16 : 8;
+  const std::int64_t m = extent_of(nest, contraction.m);
+  const std::int64_t wide = (m + target.lanes - 1) / target.lanes;
+  RegisterBlock best;
+  double least = 0;
+  for (int vectors : {2, 4, 1}) {
+    if (vectors > wide) continue;
+    const std::int64_t columns = contraction.pixels.empty() ? 1 : extent_of(nest, contraction.pixels.back());
+    const std::int64_t rows =
+        contraction.pixels.size() < 2 ? 1 : extent_of(nest, contraction.pixels[contraction.pixels.size() - 2]);
+    for (int pixels_c = 1; pixels_c <= std::min<std::int64_t>(columns, sums); ++pixels_c)
+      for (int pixels_r = 1; pixels_r <= rows; ++pixels_r) {
+        const int here = pixels_c * pixels_r * vectors;
+        if (here > sums + sums / 2 || pixels_r > 4) continue;
+        // Loads per multiplication, idle sums, and blocks that do not divide the map.
+        const double loads = 1.0 / vectors + 1.0 / (pixels_c * pixels_r);
+        const double idle = here < sums ? static_cast<double>(sums) / here : 1.0;
+        const double uneven = static_cast<double>(round_up(columns, pixels_c) * round_up(rows, pixels_r)) /
+                              static_cast<double>(columns * rows);
+        const double waste = static_cast<double>(round_up(wide, vectors)) / static_cast<double>(wide);
+        const double cost = std::max(1.0, loads) * idle * (0.5 + 0.5 * uneven) * (0.8 + 0.2 * waste) + 0.01 * loads +
+                            (here > sums ? 0.005 : 0.0) + 0.002 * pixels_r;
+        if (least == 0 || cost < least) {
+          least = cost;
+          best = {pixels_r, pixels_c, vectors};
+        }
+      }
+  }
+  return best;
+}
+
+std::int64_t packed_size(const FlatNest& nest, const Contraction& contraction, const RegisterBlock&,
+                         const CTarget& target) {
+  std::int64_t size = contraction.k_extent(nest) * round_up(extent_of(nest, contraction.m), target.lanes);
+  for (int loop : contraction.outer) size *= extent_of(nest, loop);
+  return size;
+}
+
+void write_packing(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
+                   const CTarget& target, const PlaceOf& place, const std::string& packed) {
+  const Access& b = *nest.value[static_cast<std::size_t>(contraction.b)];
+  std::vector<std::string> names(nest.loops.size());
+  const auto open = [&](int loop) {
+    names[static_cast<std::size_t>(loop)] = fmt::format("i{}", loop);
+    text.loop(names[static_cast<std::size_t>(loop)], extent_of(nest, loop));
+  };
+  text.open("");
+  text.line("float *restrict to = {};", packed);
+  for (int loop : contraction.outer) open(loop);
+  const std::int64_t m = extent_of(nest, contraction.m);
+  const std::int64_t width = static_cast<std::int64_t>(block.vectors) * target.lanes;
+  text.loop("block", m, width);
+  text.line("const int rest = {} - block;", round_up(m, target.lanes));
+  text.line("const int lanes = rest < {0} ? rest : {0};", width);
+  for (int loop : contraction.k) open(loop);
+  text.open("for (int lane = 0; lane < lanes; ++lane)");
+  names[static_cast<std::size_t>(contraction.m)] = "block + lane";
+  text.line("*to++ = block + lane < {} ? *({}) : 0.0f;", m, address(b, names, place));
+  for (std::size_t i = 0; i < contraction.outer.size() + contraction.k.size() + 2; ++i) text.close();
+  text.close();
+}
+
+void write_contraction(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
+                       const CTarget& target, const PlaceOf& place, const std::string& packed) {
+  Writer(text, nest, contraction, block, target, place).write(packed);
+}
+
+}  // namespace kasimir

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/codegen/c_text.h"
+#include "kasimir/codegen/flat_nest.h"
+
+#include <functional>
+
+namespace kasimir {
+
+/// What generated code is written for.
+struct CTarget {
+  int lanes = 16;      ///< floats of a vector: 16 for AVX-512, 8 for AVX2
+  int registers = 32;  ///< vector registers
+};
+
+/// Where the tensors of a program begin, in C: "W + 128".
+using PlaceOf = std::function<std::string(int tensor)>;
+
+/// "W + 1024 + (h)*64 + (w)*16": the address of an access where each loop has the value of its text; empty texts are 0.
+/// Guarded coordinates are added with their wrap.
+std::string address(const Access& access, const std::vector<std::string>& loops, const PlaceOf& place,
+                    std::int64_t more = 0);
+
+/// The condition under which the access is inside, or empty.
+std::string inside(const Access& access, const std::vector<std::string>& loops);
+
+/// Writes one `const vf` per node and returns the text of the last one. `read` gives a read's text, `reduced` that of
+/// the reduction's value.
+std::string write_expression(CText& text, const std::vector<NestNode>& nodes, const std::string& prefix,
+                             const std::function<std::string(std::size_t node)>& read, const std::string& reduced);
+
+/// "1.5f", with all digits that a float has.
+std::string c_float(double value);
+
+/// The vector type, loads and stores, and the functions of the table, for the target; text of its own.
+std::string c_prelude(const CTarget& target);
+
+}  // namespace kasimir

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/codegen/c_nests.h"
+
+#include "kasimir/base/error.h"
+
+#include <algorithm>
+#include <map>
+#include <numbers>
+#include <set>
+
+namespace kasimir {
+namespace {
+
+std::int64_t stride_of(const Access& access, int loop) { return access.strides[static_cast<std::size_t>(loop)]; }
+
+/// The guard depends on this loop alone, one step at a time: where it changes is known.
+bool splits(const GuardedCoord& guard, int loop) {
+  return guard.coord.terms.size() == 1 && guard.coord.terms[0].first == loop &&
+         std::abs(guard.coord.terms[0].second) == 1;
+}
+
+/// Loops that are some steps further than their names say.
+using Steps = std::vector<std::pair<int, std::int64_t>>;
+
+class Loops {
+ public:
+  Loops(CText& text, const FlatNest& nest, const CTarget& target, const PlaceOf& place)
+      : text_(text), nest_(nest), target_(target), place_(place), names_(nest.loops.size()) {}
+
+  void write() {
+    vector_ = contiguous_result();
+    along_result_ = vector_ >= 0;
+    const int reduced = contiguous_reduction();
+    if (reduced >= 0 &&
+        (!along_result_ || (extent(reduced) >= target_.lanes && (extent(vector_) < 4 || !contiguous_reads(vector_))))) {
+      vector_ = reduced;
+      along_result_ = false;
+    }
+    if (along_result_) tiled_ = neighbouring_results();
+    std::vector<int> outer;
+    for (int loop = 0; loop < nest_.free; ++loop)
+      if (loop != vector_ && loop != tiled_) outer.push_back(loop);
+    std::ranges::stable_sort(outer, [&](int a, int b) { return stride_of(nest_.out, a) > stride_of(nest_.out, b); });
+    for (int loop : outer) open(loop);
+    if (tiled_ >= 0) {
+      write_tiles();
+    } else if (along_result_ || vector_ < 0) {
+      for (const auto& [low, high] : ranges()) write_range(low, high);
+    } else {
+      write_reduction();
+    }
+    for (std::size_t i = 0; i < outer.size(); ++i) text_.close();
+  }
+
+ private:
+  [[nodiscard]] std::int64_t extent(int loop) const { return nest_.loops[static_cast<std::size_t>(loop)].extent; }
+
+  void open(int loop) {
+    const std::string name = fmt::format("i{}", loop);
+    names_[static_cast<std::size_t>(loop)] = name;
+    text_.loop(name, extent(loop));
+  }
+
+  [[nodiscard]] std::vector<const Access*> reads() const {
+    std::vector<const Access*> all;
+    for (const auto* accesses : {&nest_.value, &nest_.epilogue})
+      for (const auto& access : *accesses)
+        if (access) all.push_back(&*access);
+    return all;
+  }
+  /// No guard keeps this loop from running over vectors.
+  [[nodiscard]] bool vectorises(int loop) const {
+    return std::ranges::all_of(reads(), [&](const Access* access) {
+      return std::ranges::all_of(access->guarded, [&](const GuardedCoord& guard) {
+        return splits(guard, loop) ||
+               std::ranges::none_of(guard.coord.terms, [&](const auto& term) { return term.first == loop; });
+      });
+    });
+  }
+  [[nodiscard]] int contiguous_result() const {
+    for (int loop = 0; loop < nest_.free; ++loop)
+      if (stride_of(nest_.out, loop) == 1 && vectorises(loop)) return loop;
+    return -1;
+  }
+  /// No read of the value jumps along the loop.
+  [[nodiscard]] bool contiguous_reads(int loop) const {
+    return std::ranges::all_of(nest_.value, [&](const std::optional<Access>& access) {
+      return !access || std::abs(stride_of(*access, loop)) <= 1;
+    });
+  }
+  [[nodiscard]] int contiguous_reduction() const {
+    for (int loop = nest_.free; loop < static_cast<int>(nest_.loops.size()); ++loop) {
+      const bool guarded = std::ranges::any_of(reads(), [](const Access* access) { return !access->guarded.empty(); });
+      const bool contiguous = std::ranges::any_of(
+          nest_.value, [&](const std::optional<Access>& access) { return access && stride_of(*access, loop) == 1; });
+      if (contiguous && !guarded) return loop;
+    }
+    return -1;
+  }
+
+  /// A short reduction at neighbouring places shares most of what it reads (windows, weights): the loop along which it
+  /// does, or -1.
+  [[nodiscard]] int neighbouring_results() const {
+    if (nest_.nest->reduce == Reduce::none) return -1;
+    int found = -1;
+    for (int loop = 0; loop < nest_.free; ++loop) {
+      if (loop == vector_ || extent(loop) < 2) continue;
+      const bool guarded = std::ranges::any_of(reads(), [&](const Access* access) {
+        return std::ranges::any_of(access->guarded, [&](const GuardedCoord& guard) {
+          return std::ranges::any_of(guard.coord.terms, [&](const auto& term) { return term.first == loop; });
+        });
+      });
+      if (!guarded && (found < 0 || stride_of(nest_.out, loop) < stride_of(nest_.out, found))) found = loop;
+    }
+    return found;
+  }
+
+  void write_tiles() {
+    const int most = target_.registers >= 32 ? 8 : 4;
+    const std::int64_t all = extent(tiled_);
+    // Blocks of nearly equal size: 7 as 7, 10 as 5 and 5.
+    const auto blocks = static_cast<int>((all + most - 1) / most);
+    const auto size = static_cast<int>((all + blocks - 1) / blocks);
+    const std::int64_t whole = all / size * size;
+    const std::string name = fmt::format("i{}", tiled_);
+    names_[static_cast<std::size_t>(tiled_)] = name;
+    text_.loop(name, whole, size);
+    tile_ = size;
+    for (const auto& [low, high] : ranges()) write_range(low, high);
+    text_.close();
+    if (whole == all) return;
+    text_.open("");
+    text_.line("const int {} = {};", name, whole);
+    tile_ = static_cast<int>(all - whole);
+    for (const auto& [low, high] : ranges()) write_range(low, high);
+    text_.close();
+  }
+
+  /// The vector loop cut where a guard changes.
+  [[nodiscard]] std::vector<std::pair<std::int64_t, std::int64_t>> ranges() const {
+    if (vector_ < 0) return {{0, 1}};
+    std::set<std::int64_t> cuts{0, extent(vector_)};
+    const auto cut = [&](std::int64_t at) {
+      if (at > 0 && at < extent(vector_)) cuts.insert(at);
+    };
+    for (const Access* access : reads())
+      for (const GuardedCoord& guard : access->guarded) {
+        if (!splits(guard, vector_)) continue;
+        const std::int64_t sign = guard.coord.terms[0].second;
+        const std::int64_t period = guard.coord.wrap.value_or(0);
+        for (std::int64_t i = 1; i < extent(vector_); ++i) {
+          const std::int64_t here = sign * i + guard.coord.offset;
+          const std::int64_t before = here - sign;
+          const auto piece = [&](std::int64_t at) {
+            const std::int64_t turn = period == 0 ? 0 : (at >= 0 ? at / period : -((-at + period - 1) / period));
+            const std::int64_t inside = at - turn * period;
+            return std::pair(turn, inside < 0 ? -1 : inside >= guard.extent ? 1 : 0);
+          };
+          if (piece(here) != piece(before)) cut(i);
+        }
+      }
+    std::vector<std::pair<std::int64_t, std::int64_t>> pieces;
+    for (auto at = cuts.begin(); std::next(at) != cuts.end(); ++at) pieces.emplace_back(*at, *std::next(at));
+    return pieces;
+  }
+
+  /// The access on a piece of the vector loop that begins at `low`: guards of that loop are settled. Nothing where it
+  /// is outside.
+  [[nodiscard]] std::optional<Access> settled(const Access& access, std::int64_t low) const {
+    Access result = access;
+    result.guarded.clear();
+    for (const GuardedCoord& guard : access.guarded) {
+      if (vector_ < 0 || !splits(guard, vector_)) {
+        result.guarded.push_back(guard);
+        continue;
+      }
+      const std::int64_t sign = guard.coord.terms[0].second;
+      std::int64_t offset = guard.coord.offset;
+      std::int64_t at = sign * low + offset;
+      while (guard.coord.wrap && (at < 0 || at >= *guard.coord.wrap)) {
+        const std::int64_t turn = at < 0 ? *guard.coord.wrap : -*guard.coord.wrap;
+        at += turn;
+        offset += turn;
+      }
+      if (at < 0 || at >= guard.extent) return std::nullopt;
+      result.base += offset * guard.stride;
+      result.strides[static_cast<std::size_t>(vector_)] += sign * guard.stride;
+    }
+    return result;
+  }
+
+  /// What is read at a step of the tile, `steps` further in the unrolled loops.
+  std::string load(const std::optional<Access>& access, std::int64_t low, int vector, std::int64_t part,
+                   const Steps& steps = {}) const {
+    auto here = settled(*access, low);
+    if (!here) return "SET1(0.0f)";
+    for (const auto& [loop, count] : steps) {
+      here->base += stride_of(*here, loop) * count;
+      for (GuardedCoord& guard : here->guarded)
+        for (const auto& [term, factor] : guard.coord.terms)
+          if (term == loop) guard.coord.offset += factor * count;
+    }
+    const std::int64_t stride = vector_ < 0 ? 0 : stride_of(*here, vector_);
+    const std::string at = address(*here, names_, place_, stride * vector * target_.lanes);
+    std::string value = stride == 0   ? "SET1(*(" + at + "))"
+                        : stride == 1 ? "LD(" + at + ")"
+                        : part > 0    ? fmt::format("gather_part({}, {}, {})", at, stride, part)
+                                      : fmt::format("gather({}, {})", at, stride);
+    const std::string condition = inside(*here, names_);
+    return condition.empty() ? value : "(" + condition + ") ? " + value + " : SET1(0.0f)";
+  }
+
+  [[nodiscard]] std::vector<int> reduced_loops() const {
+    std::vector<int> reduced;
+    for (int loop = nest_.free; loop < static_cast<int>(nest_.loops.size()); ++loop)
+      if (loop != vector_) reduced.push_back(loop);
+    const auto first = std::ranges::find_if(nest_.value, [](const auto& access) { return access.has_value(); });
+    if (first != nest_.value.end())
+      std::ranges::stable_sort(reduced, [&](int a, int b) { return stride_of(**first, a) > stride_of(**first, b); });
+    return reduced;
+  }
+
+  [[nodiscard]] std::string neutral() const {
+    return nest_.nest->reduce == Reduce::max ? "SET1(-__builtin_inff())" : "SET1(0.0f)";
+  }
+  void accumulate(const std::string& to, const std::string& value) {
+    if (nest_.nest->reduce == Reduce::max) {
+      text_.line("{0} = vmax({0}, {1});", to, value);
+    } else {
+      text_.line("{} += {};", to, value);
+    }
+  }
+  [[nodiscard]] std::string times_factor(const std::string& value) const {
+    return nest_.nest->factor == 1.0 ? value : fmt::format("{} * SET1({})", value, c_float(nest_.nest->factor));
+  }
+
+  /// The innermost reduced loops that are written out, because they are short.
+  [[nodiscard]] std::vector<int> unrolled(std::vector<int>& reduced) const {
+    std::vector<int> out;
+    std::int64_t points = 1;
+    while (tiled_ >= 0 && !reduced.empty() && points * extent(reduced.back()) <= 9) {
+      points *= extent(reduced.back());
+      out.insert(out.begin(), reduced.back());
+      reduced.pop_back();
+    }
+    return out;
+  }
+
+  /// Calls `visit` at every point of the loops.
+  template <typename Visit>
+  void at_points(const std::vector<int>& loops, Visit visit) {
+    Steps steps;
+    for (int loop : loops) steps.emplace_back(loop, 0);
+    while (true) {
+      visit(steps);
+      std::size_t i = steps.size();
+      while (i > 0 && ++steps[i - 1].second == extent(steps[i - 1].first)) steps[--i].second = 0;
+      if (i == 0) return;
+    }
+  }
+
+  /// The value at a step; what was read before is not read again.
+  std::string value_at(std::int64_t low, int vector, std::int64_t part, const Steps& steps, const std::string& prefix) {
+    return write_expression(
+        text_, nest_.nest->value, prefix,
+        [&](std::size_t node) {
+          const std::string read = load(nest_.value[node], low, vector, part, steps);
+          const auto [known, added] = loaded_.emplace(read, fmt::format("x{}", loaded_.size()));
+          if (added) text_.line("const vf {} = {};", known->second, read);
+          return known->second;
+        },
+        "");
+  }
+
+  /// `count` vectors from where the vector loop stands, at each step of the tile; the last vector holds `part` results
+  /// (0: all lanes).
+  void write_chunk(std::int64_t low, int count, std::int64_t part) {
+    const Nest& nest = *nest_.nest;
+    const auto part_of = [&](int vector) { return vector == count - 1 ? part : 0; };
+    if (nest.reduce == Reduce::none) {
+      for (int v = 0; v < count; ++v) {
+        loaded_.clear();
+        const std::string value = value_at(low, v, part_of(v), {}, fmt::format("v{}_", v));
+        finish(times_factor(value), low, v, part_of(v), {});
+      }
+      return;
+    }
+    const auto sum = [&](int t, int v) { return fmt::format("acc{}_{}", t, v); };
+    for (int t = 0; t < tile_; ++t)
+      for (int v = 0; v < count; ++v) text_.line("vf {} = {};", sum(t, v), neutral());
+    auto reduced = reduced_loops();
+    const auto inner = unrolled(reduced);
+    for (int loop : reduced) open(loop);
+    loaded_.clear();
+    int serial = 0;
+    at_points(inner, [&](Steps steps) {
+      steps.emplace_back(tiled_, 0);
+      for (int t = 0; t < tile_; ++t) {
+        steps.back().second = t;
+        for (int v = 0; v < count; ++v)
+          accumulate(sum(t, v), value_at(low, v, part_of(v), tiled_ < 0 ? Steps(steps.begin(), steps.end() - 1) : steps,
+                                         fmt::format("v{}_", serial++)));
+      }
+    });
+    for (std::size_t i = 0; i < reduced.size(); ++i) text_.close();
+    for (int t = 0; t < tile_; ++t) {
+      text_.open("");
+      for (int v = 0; v < count; ++v)
+        finish(times_factor(sum(t, v)), low, v, part_of(v), tiled_ < 0 ? Steps{} : Steps{{tiled_, t}});
+      text_.close();
+    }
+  }
+
+  void finish(const std::string& reduced, std::int64_t low, int vector, std::int64_t part, const Steps& steps) {
+    const Nest& nest = *nest_.nest;
+    std::string result = reduced;
+    if (!nest.epilogue.empty()) {
+      text_.line("const vf r{} = {};", vector, reduced);
+      result = write_expression(
+          text_, nest.epilogue, fmt::format("e{}_", vector),
+          [&](std::size_t node) { return load(nest_.epilogue[node], low, vector, part, steps); },
+          fmt::format("r{}", vector));
+    }
+    std::int64_t more = static_cast<std::int64_t>(vector) * target_.lanes;
+    for (const auto& [loop, count] : steps) more += stride_of(nest_.out, loop) * count;
+    const std::string at = address(nest_.out, names_, place_, more);
+    if (part > 0) {
+      text_.line("st_part({}, {}, {});", at, result, part);
+    } else {
+      text_.line("ST({}, {});", at, result);
+    }
+  }
+
+  void write_range(std::int64_t low, std::int64_t high) {
+    if (vector_ < 0) {
+      text_.open("");
+      write_chunk(0, 1, 1);
+      text_.close();
+      return;
+    }
+    // Several vectors at once where something is reduced: one sum alone would wait for itself.
+    const int most = nest_.nest->reduce == Reduce::none || tiled_ >= 0 ? 1 : 4;
+    const std::int64_t step = static_cast<std::int64_t>(most) * target_.lanes;
+    const std::string name = fmt::format("i{}", vector_);
+    names_[static_cast<std::size_t>(vector_)] = name;
+    const std::int64_t whole = low + (high - low) / step * step;
+    if (whole > low) {
+      text_.open("for (int {0} = {1}; {0} < {2}; {0} += {3})", name, low, whole, step);
+      write_chunk(low, most, 0);
+      text_.close();
+    }
+    if (whole == high) return;
+    const std::int64_t rest = high - whole;
+    text_.open("");
+    text_.line("const int {} = {};", name, whole);
+    write_chunk(low, static_cast<int>((rest + target_.lanes - 1) / target_.lanes), rest % target_.lanes);
+    text_.close();
+  }
+
+  /// One result per point, its reduction over vectors.
+  void write_reduction() {
+    const Nest& nest = *nest_.nest;
+    const std::string name = fmt::format("i{}", vector_);
+    text_.line("vf acc = {};", neutral());
+    const auto reduced = reduced_loops();
+    for (int loop : reduced) open(loop);
+    names_[static_cast<std::size_t>(vector_)] = name;
+    const std::int64_t whole = extent(vector_) / target_.lanes * target_.lanes;
+    const auto value = [&](std::int64_t part) {
+      return write_expression(
+          text_, nest.value, "v", [&](std::size_t node) { return load(nest_.value[node], 0, 0, part); }, "");
+    };
+    if (whole > 0) {
+      text_.open("for (int {0} = 0; {0} < {1}; {0} += LANES)", name, whole);
+      accumulate("acc", value(0));
+      text_.close();
+    }
+    if (const std::int64_t part = extent(vector_) - whole; part > 0) {
+      text_.open("");
+      text_.line("const int {} = {};", name, whole);
+      const std::string last = value(part);
+      accumulate("acc", fmt::format("choose(first_lanes({}), {}, {})", part, last, neutral()));
+      text_.close();
+    }
+    for (std::size_t i = 0; i < reduced.size(); ++i) text_.close();
+    const std::string total = times_factor(fmt::format("SET1({}_of(acc))", nest.reduce == Reduce::max ? "max" : "sum"));
+    // The rest happens at one point: no read moves with the vector loop any more.
+    names_[static_cast<std::size_t>(vector_)].clear();
+    vector_ = -1;
+    finish(total, 0, 0, 1, {});
+  }
+
+  CText& text_;
+  const FlatNest& nest_;
+  const CTarget& target_;
+  const PlaceOf& place_;
+  std::vector<std::string> names_;  ///< per loop: its value in C
+  int vector_ = -1;                 ///< the loop that runs over vectors
+  bool along_result_ = false;
+  int tiled_ = -1;                             ///< a loop of the result of which several steps are taken at once
+  int tile_ = 1;                               ///< how many
+  std::map<std::string, std::string> loaded_;  ///< what was read at a step, and the name of its value
+};
+
+std::string scalar_call(Fn fn, const std::string& a, const std::string& b) {
+  switch (fn) {
+    case Fn::add:
+    case Fn::join:
+      return a + " + " + b;
+    case Fn::sub:
+      return a + " - " + b;
+    case Fn::mul:
+      return a + " * " + b;
+    case Fn::div:
+      return a + " / " + b;
+    case Fn::max:
+      return "fmax(" + a + ", " + b + ")";
+    case Fn::min:
+      return "fmin(" + a + ", " + b + ")";
+    case Fn::neg:
+      return "-" + a;
+    case Fn::abs:
+      return "fabs(" + a + ")";
+    case Fn::relu:
+      return "fmax(" + a + ", 0.0)";
+    case Fn::exp:
+      return "exp(" + a + ")";
+    case Fn::sqrt:
+      return "sqrt(" + a + ")";
+    case Fn::rsqrt:
+      return "1.0 / sqrt(" + a + ")";
+    case Fn::sin:
+      return "sin(" + a + ")";
+    case Fn::tanh:
+      return "tanh(" + a + ")";
+    case Fn::sigmoid:
+      return "1.0 / (1.0 + exp(-" + a + "))";
+    case Fn::gelu:
+      return "0.5 * " + a + " * erfc(-" + a + " * 0.70710678118654752)";
+    case Fn::hardswish:
+      return a + " * fmin(fmax(" + a + " + 3.0, 0.0), 6.0) / 6.0";
+  }
+  return {};
+}
+
+}  // namespace
+
+void write_loops(CText& text, const FlatNest& nest, const CTarget& target, const PlaceOf& place) {
+  Loops(text, nest, target, place).write();
+}
+
+void write_scalar_loops(CText& text, const FlatNest& flat, const PlaceOf& place) {
+  const Nest& nest = *flat.nest;
+  KASIMIR_CHECK(nest.epilogue.empty(), "nest {} has an epilogue and runs once", nest.name);
+  text.open("");
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < flat.loops.size(); ++i) names.push_back(fmt::format("i{}", i));
+  for (int loop = 0; loop < flat.free; ++loop)
+    text.loop(names[static_cast<std::size_t>(loop)], flat.loops[static_cast<std::size_t>(loop)].extent);
+  const bool reduces = nest.reduce != Reduce::none;
+  if (reduces) text.line("double acc = {};", nest.reduce == Reduce::max ? "-INFINITY" : "0.0");
+  for (int loop = flat.free; loop < static_cast<int>(flat.loops.size()); ++loop)
+    text.loop(names[static_cast<std::size_t>(loop)], flat.loops[static_cast<std::size_t>(loop)].extent);
+  std::vector<std::string> values(nest.value.size());
+  for (std::size_t i = 0; i < nest.value.size(); ++i) {
+    values[i] = fmt::format("v{}", i);
+    std::string value;
+    if (const auto* constant = std::get_if<Constant>(&nest.value[i])) {
+      value = fmt::format("{:.17g}", constant->value.value() * (constant->half_pi ? std::numbers::pi / 2 : 1.0));
+    } else if (const auto* apply = std::get_if<Apply>(&nest.value[i])) {
+      value = scalar_call(apply->fn, values[static_cast<std::size_t>(apply->a)],
+                          apply->b < 0 ? "" : values[static_cast<std::size_t>(apply->b)]);
+    } else {
+      const std::string condition = inside(*flat.value[i], names);
+      value = "*(" + address(*flat.value[i], names, place) + ")";
+      if (!condition.empty()) value = "(" + condition + ") ? " + value + " : 0.0";
+    }
+    text.line("const double {} = {};", values[i], value);
+  }
+  if (reduces)
+    text.line("acc = {};", nest.reduce == Reduce::max ? fmt::format("fmax(acc, {})", values.back())
+                                                      : fmt::format("acc + {}", values.back()));
+  for (int loop = flat.free; loop < static_cast<int>(flat.loops.size()); ++loop) text.close();
+  text.line("*({}) = (float)({:.17g} * {});", address(flat.out, names, place), nest.factor,
+            reduces ? "acc" : values.back());
+  for (int loop = 0; loop <= flat.free; ++loop) text.close();
+}
+
+}  // namespace kasimir

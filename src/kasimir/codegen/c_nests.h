@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/codegen/c_expression.h"
+
+#include <optional>
+
+/// How one nest becomes C. Three templates: loops over vectors for anything, register-blocked products for sums of
+/// products, Winograd for 3 x 3 windows. Each writes the body of a function that sees the workspace `W` and the
+/// prepared weights `P`.
+namespace kasimir {
+
+/// Any nest: the loop along which the result is contiguous runs over vectors; where the result has none, the reduced
+/// loop along which a read is.
+void write_loops(CText& text, const FlatNest& nest, const CTarget& target, const PlaceOf& place);
+
+/// The same nest one element at a time in double precision: for what runs once.
+void write_scalar_loops(CText& text, const FlatNest& nest, const PlaceOf& place);
+
+/// A sum of products `out[g, p, m] = sum over k of a[g, p, k] * b[g, m, k]`, found in a nest. Loops are numbers of the
+/// flat nest's loops, outermost first.
+struct Contraction {
+  int a = -1;               ///< node of the value: the operand that is read element by element
+  int b = -1;               ///< node of the operand that is packed, the result being contiguous along its own loops
+  std::vector<int> outer;   ///< in both operands and the result, and loops of `b` alone that are not contiguous
+  std::vector<int> pixels;  ///< in `a` and the result
+  int m = -1;               ///< in `b` and the result, contiguous there
+  std::vector<int> k;       ///< in both, reduced
+  [[nodiscard]] std::int64_t k_extent(const FlatNest& nest) const;
+};
+std::optional<Contraction> find_contraction(const FlatNest& nest);
+
+/// Sizes of the register block: `pixels` results along the innermost pixel loops times `vectors` of channels.
+struct RegisterBlock {
+  int rows = 1;     ///< along the second innermost pixel loop
+  int columns = 8;  ///< along the innermost
+  int vectors = 2;
+  bool operator==(const RegisterBlock&) const = default;
+};
+RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction, const CTarget& target);
+
+/// Floats of the packed operand.
+std::int64_t packed_size(const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
+                         const CTarget& target);
+/// Packs operand `b` from its place to `packed`.
+void write_packing(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
+                   const CTarget& target, const PlaceOf& place, const std::string& packed);
+void write_contraction(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
+                       const CTarget& target, const PlaceOf& place, const std::string& packed);
+
+/// A product of 3 x 3 windows with stride 1: what Winograd's algorithm computes.
+struct WindowProduct {
+  int a = -1;        ///< node that reads the map
+  int b = -1;        ///< node that reads the weights
+  int batch = -1;    ///< loops of the nest; -1 where there is one image
+  int group = -1;    ///< -1 for one group
+  int channel = -1;  ///< of the result, in the group
+  int row = -1;
+  int column = -1;
+  int input = -1;  ///< reduced: channel in the group; -1 for one
+  int window_row = -1;
+  int window_column = -1;
+};
+std::optional<WindowProduct> find_window_product(const NestProgram& program, const Nest& nest);
+
+/// Sizes of the algorithm F(m x m, 3 x 3).
+struct WinogradBlock {
+  int m = 4;        ///< outputs of a tile along each axis: 2 or 4
+  int tiles = 16;   ///< transformed together
+  int rows = 8;     ///< tiles of a register block
+  int vectors = 2;  ///< channels of a register block
+  bool operator==(const WinogradBlock&) const = default;
+};
+WinogradBlock default_winograd(const Nest& nest, const WindowProduct& product, const CTarget& target, int m);
+
+/// What the tiles read beyond the map.
+std::vector<Overhang> winograd_overhang(const NestProgram& program, const Nest& nest, const WindowProduct& product,
+                                        int m);
+std::int64_t winograd_packed_size(const Nest& nest, const WindowProduct& product, const WinogradBlock& block,
+                                  const CTarget& target);
+std::int64_t winograd_scratch_size(const Nest& nest, const WindowProduct& product, const WinogradBlock& block,
+                                   const CTarget& target);
+void write_winograd_packing(CText& text, const NestProgram& program, const Nest& nest, const MemoryPlan& plan,
+                            const WindowProduct& product, const WinogradBlock& block, const CTarget& target,
+                            const PlaceOf& place, const std::string& packed);
+void write_winograd(CText& text, const NestProgram& program, const Nest& nest, const MemoryPlan& plan,
+                    const WindowProduct& product, const WinogradBlock& block, const CTarget& target,
+                    const PlaceOf& place, const std::string& packed, const std::string& scratch);
+
+}  // namespace kasimir

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// names primitives: scalar functions share their words
+#include "kasimir/codegen/c_expression.h"
+
+namespace kasimir {
+namespace {
+
+constexpr std::string_view vectors = R"(
+/* LANES floats as one value (GCC vector extension). The memory type may lie at any address of a float. */
+typedef float vf __attribute__((vector_size(4 * LANES)));
+typedef int vi __attribute__((vector_size(4 * LANES)));
+typedef float vf_mem __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+#define LD(p) ((vf) * (const vf_mem *)(p))
+#define ST(p, v) (*(vf_mem *)(p) = (vf_mem)(v))
+#define SET1(x) ((float)(x) - (vf){0})
+
+static inline int ksm_wrap(int at, int extent) {
+  at %= extent;
+  return at < 0 ? at + extent : at;
+}
+static inline void st_part(float *p, vf v, int n) {
+  float all[LANES];
+  __builtin_memcpy(all, &v, sizeof v);
+  for (int i = 0; i < n; ++i) p[i] = all[i];
+}
+static inline vf gather(const float *p, long stride) {
+  vf v;
+  for (int i = 0; i < LANES; ++i) v[i] = p[i * stride];
+  return v;
+}
+static inline vf gather_part(const float *p, long stride, int n) {
+  vf v = {0};
+  for (int i = 0; i < n; ++i) v[i] = p[i * stride];
+  return v;
+}
+static inline vi first_lanes(int n) {
+  vi mask;
+  for (int i = 0; i < LANES; ++i) mask[i] = i < n ? -1 : 0;
+  return mask;
+}
+static inline vf choose(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
+#if defined(__AVX512F__) && LANES == 16
+#include <immintrin.h>
+static inline vf vmax(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+static inline vf vmin(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
+static inline vf vsqrt(vf a) { return (vf)_mm512_sqrt_ps((__m512)a); }
+#elif defined(__AVX__) && LANES == 8
+#include <immintrin.h>
+static inline vf vmax(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
+static inline vf vmin(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
+static inline vf vsqrt(vf a) { return (vf)_mm256_sqrt_ps((__m256)a); }
+#else
+static inline vf vmax(vf a, vf b) { return choose(a > b, a, b); }
+static inline vf vmin(vf a, vf b) { return choose(a < b, a, b); }
+static inline vf vsqrt(vf a) {
+  for (int i = 0; i < LANES; ++i) a[i] = __builtin_sqrtf(a[i]);
+  return a;
+}
+#endif
+static inline float sum_of(vf v) {
+  float s = 0;
+  for (int i = 0; i < LANES; ++i) s += v[i];
+  return s;
+}
+static inline float max_of(vf v) {
+  float m = v[0];
+  for (int i = 1; i < LANES; ++i) m = v[i] > m ? v[i] : m;
+  return m;
+}
+static inline vf vabs(vf a) { return (vf)((vi)a & 0x7fffffff); }
+)";
+
+// exp: x = n ln 2 + r with |r| <= ln 2 / 2, ln 2 in two parts (Cody and Waite), then the Taylor polynomial of degree 6,
+// whose error there is below 2e-7 of the value. sin: reduced to |r| <= pi / 2 by multiples of pi in three parts, then
+// an odd polynomial of degree 11. gelu: the error function by formula 7.1.26 of Abramowitz and Stegun, error
+// below 1.5e-7.
+constexpr std::string_view functions = R"(
+static inline vi vround(vf x) { /* to the nearest whole number, for |x| < 2^22 */
+  const vf magic = SET1(12582912.0f);
+  return __builtin_convertvector((x + magic) - magic, vi);
+}
+static inline vf vexp(vf x) {
+  x = vmin(vmax(x, SET1(-87.3f)), SET1(88.7f));
+  const vi n = vround(x * SET1(1.44269504f));
+  const vf f = __builtin_convertvector(n, vf);
+  const vf r = (x - f * SET1(0.693359375f)) - f * SET1(-2.12194440e-4f);
+  vf p = SET1(1.38888889e-3f);
+  p = p * r + SET1(8.33333333e-3f);
+  p = p * r + SET1(4.16666667e-2f);
+  p = p * r + SET1(1.66666667e-1f);
+  p = p * r + SET1(0.5f);
+  p = p * r + SET1(1.0f);
+  p = p * r + SET1(1.0f);
+  const vi half = n >> 1; /* 2^n in two steps: n may be 128 */
+  return p * (vf)((half + 127) << 23) * (vf)((n - half + 127) << 23);
+}
+static inline vf vsigmoid(vf x) { return SET1(1.0f) / (SET1(1.0f) + vexp(-x)); }
+static inline vf vtanh(vf x) {
+  const vf a = vabs(x);
+  const vf e = vexp(SET1(-2.0f) * a);
+  const vf t = (SET1(1.0f) - e) / (SET1(1.0f) + e);
+  /* near zero the difference cancels: x - x^3/3 + 2 x^5/15 - 17 x^7/315 */
+  const vf s = a * a;
+  const vf small = a * (SET1(1.0f) + s * (SET1(-0.333333333f) + s * (SET1(0.133333333f) + s * SET1(-0.053968254f))));
+  const vf value = choose(a < SET1(0.25f), small, t);
+  return (vf)((vi)value | ((vi)x & (int)0x80000000u));
+}
+static inline vf vsin(vf x) {
+  const vi n = vround(x * SET1(0.318309886f));
+  const vf f = __builtin_convertvector(n, vf);
+  vf r = x - f * SET1(3.140625f);
+  r = r - f * SET1(9.67502593994140625e-4f);
+  r = r - f * SET1(1.509957990e-7f);
+  const vf s = r * r;
+  vf p = SET1(-2.50521084e-8f);
+  p = p * s + SET1(2.75573192e-6f);
+  p = p * s + SET1(-1.98412698e-4f);
+  p = p * s + SET1(8.33333333e-3f);
+  p = p * s + SET1(-1.66666667e-1f);
+  p = r + r * s * p;
+  return (vf)((vi)p ^ ((n & 1) << 31));
+}
+static inline vf vgelu(vf x) {
+  const vf z = vabs(x) * SET1(0.707106781f);
+  const vf t = SET1(1.0f) / (SET1(1.0f) + SET1(0.3275911f) * z);
+  vf p = SET1(1.061405429f);
+  p = p * t + SET1(-1.453152027f);
+  p = p * t + SET1(1.421413741f);
+  p = p * t + SET1(-0.284496736f);
+  p = p * t + SET1(0.254829592f);
+  const vf tail = SET1(0.5f) * p * t * vexp(-z * z); /* 1 - cdf(|x|) */
+  return x * choose(x < SET1(0.0f), tail, SET1(1.0f) - tail);
+}
+static inline vf vhardswish(vf x) {
+  return x * vmin(vmax(x + SET1(3.0f), SET1(0.0f)), SET1(6.0f)) * SET1(0.166666667f);
+}
+)";
+
+}  // namespace
+
+std::string c_prelude(const CTarget& target) {
+  return fmt::format("#define LANES {}\n", target.lanes) + std::string(vectors) + std::string(functions);
+}
+
+}  // namespace kasimir

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/codegen/c_nests.h"
+
+#include <variant>
+
+namespace kasimir {
+
+/// How a nest is computed.
+struct UseLoops {
+  bool operator==(const UseLoops&) const = default;
+};
+using Method = std::variant<UseLoops, RegisterBlock, WinogradBlock>;
+std::string str(const Method& method);  ///< "loops", "direct 1x8x2", "winograd F4 16/8x2"
+
+/// The order of the elements of images and feature maps that cross the interface.
+enum class ImageLayout : std::uint8_t { nchw, nhwc };
+
+struct COptions {
+  std::string name = "net";  ///< prefix of the functions and of the header
+  CTarget target;
+  ImageLayout input = ImageLayout::nchw;
+  ImageLayout output = ImageLayout::nchw;
+};
+
+/// A tensor that the caller provides, in the order of the weights' array.
+struct WeightSlot {
+  std::string name;  ///< of the tensor in the graph
+  int tensor = -1;
+  std::int64_t offset = 0;  ///< in floats
+  std::int64_t size = 0;
+};
+
+struct CProgram {
+  std::string header;
+  std::string source;
+  std::vector<WeightSlot> weights;
+  std::int64_t weights_size = 0;    ///< floats
+  std::int64_t prepared_size = 0;   ///< floats
+  std::int64_t workspace_size = 0;  ///< floats
+  std::int64_t input_size = 0;      ///< floats
+  std::int64_t output_size = 0;     ///< floats
+  std::vector<Method> methods;      ///< per nest of `run`
+};
+
+/// The methods that can compute each nest of the program, the default first. Which of two fits the default has depends
+/// on sizes only; tuning measures.
+std::vector<std::vector<Method>> possible_methods(const NestProgram& program, const CTarget& target);
+
+/// One self-contained C11 file: `NAME_prepare` turns weights into their packed form, `NAME_init` clears a workspace,
+/// `NAME_run` computes. No allocation, no global state. `methods` has one entry per nest of `run`.
+CProgram generate_c(const NestProgram& program, const std::vector<Method>& methods, const COptions& options = {});
+
+/// With the default method everywhere.
+CProgram generate_c(const NestProgram& program, const COptions& options = {});
+
+}  // namespace kasimir

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/codegen/flat_nest.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace kasimir {
+namespace {
+
+void for_each_access(FlatNest& flat, const std::function<void(Access&)>& visit) {
+  visit(flat.out);
+  for (auto* accesses : {&flat.value, &flat.epilogue})
+    for (auto& access : *accesses)
+      if (access) visit(*access);
+}
+
+bool guards(const Access& access, int loop) {
+  return std::ranges::any_of(access.guarded, [&](const GuardedCoord& guard) {
+    return std::ranges::any_of(guard.coord.terms, [&](const auto& term) { return term.first == loop; });
+  });
+}
+
+/// Takes a loop out of every access; what names later loops moves down.
+void remove_loop(FlatNest& flat, int loop) {
+  for_each_access(flat, [&](Access& access) {
+    access.strides.erase(access.strides.begin() + loop);
+    for (GuardedCoord& guard : access.guarded) {
+      std::erase_if(guard.coord.terms, [&](const auto& term) { return term.first == loop; });
+      for (auto& term : guard.coord.terms) term.first -= term.first > loop ? 1 : 0;
+    }
+  });
+  flat.loops.erase(flat.loops.begin() + loop);
+  if (loop < flat.free) --flat.free;
+}
+
+/// Loop `inner` continues where loop `outer` steps, in every access.
+bool walks_as_one(FlatNest& flat, int outer, int inner) {
+  if ((outer < flat.free) != (inner < flat.free)) return false;
+  const std::int64_t extent = flat.loops[static_cast<std::size_t>(inner)].extent;
+  bool one = true;
+  for_each_access(flat, [&](Access& access) {
+    one = one && !guards(access, outer) && !guards(access, inner) &&
+          access.strides[static_cast<std::size_t>(outer)] == extent * access.strides[static_cast<std::size_t>(inner)];
+  });
+  return one;
+}
+
+bool merge_some(FlatNest& flat) {
+  const int count = static_cast<int>(flat.loops.size());
+  for (int outer = 0; outer < count; ++outer)
+    for (int inner = 0; inner < count; ++inner) {
+      if (outer == inner || !walks_as_one(flat, outer, inner)) continue;
+      flat.loops[static_cast<std::size_t>(inner)].extent *= flat.loops[static_cast<std::size_t>(outer)].extent;
+      remove_loop(flat, outer);
+      return true;
+    }
+  return false;
+}
+
+}  // namespace
+
+Access access_of(const NestProgram& program, const Nest& nest, const MemoryPlan& plan, int tensor,
+                 const std::vector<BoundCoord>& at) {
+  const auto t = static_cast<std::size_t>(tensor);
+  const TensorLayout& layout = plan.layouts[t];
+  Access access{tensor, layout.origin + std::max<std::int64_t>(plan.place[t], 0), {}, {}};
+  access.strides.assign(nest.loops.size(), 0);
+  for (std::size_t a = 0; a < at.size(); ++a) {
+    const std::int64_t extent = program.tensors[t].axes[a].extent;
+    const auto range = range_of(nest, at[a]);
+    const bool stored = range.first >= -layout.low[a] && range.second < extent + layout.high[a];
+    if (at[a].wrap || !stored) {
+      // A wrapped coordinate lies in 0 .. wrap - 1, which the axis may not cover.
+      access.guarded.push_back({at[a], extent, layout.strides[a], !at[a].wrap || *at[a].wrap > extent});
+      continue;
+    }
+    access.base += at[a].offset * layout.strides[a];
+    for (const auto& [loop, factor] : at[a].terms)
+      access.strides[static_cast<std::size_t>(loop)] += factor * layout.strides[a];
+  }
+  return access;
+}
+
+FlatNest flatten(const NestProgram& program, const Nest& nest, const MemoryPlan& plan) {
+  FlatNest flat;
+  flat.nest = &nest;
+  flat.loops = nest.loops;
+  flat.free = nest.free;
+  flat.out = access_of(program, nest, plan, nest.out, nest.out_at);
+  const auto reads = [&](const std::vector<NestNode>& nodes) {
+    std::vector<std::optional<Access>> accesses(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (const auto* read = std::get_if<BoundRead>(&nodes[i]))
+        accesses[i] = access_of(program, nest, plan, read->tensor, read->at);
+    return accesses;
+  };
+  flat.value = reads(nest.value);
+  flat.epilogue = reads(nest.epilogue);
+  for (int loop = static_cast<int>(flat.loops.size()) - 1; loop >= 0; --loop)
+    if (flat.loops[static_cast<std::size_t>(loop)].extent == 1) remove_loop(flat, loop);
+  while (merge_some(flat)) {
+  }
+  return flat;
+}
+
+}  // namespace kasimir

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/codegen/layout.h"
+
+#include <optional>
+
+namespace kasimir {
+
+/// A coordinate that memory alone does not make safe: it may leave its axis where nothing is stored, or it wraps.
+struct GuardedCoord {
+  BoundCoord coord;         ///< in the nest's loops
+  std::int64_t extent = 0;  ///< of the axis
+  std::int64_t stride = 0;  ///< of the axis in memory
+  bool tested = false;      ///< it may be outside `0 .. extent - 1`
+};
+
+/// A read or a write as an address: `base + sum of stride * loop`, plus what the guarded coordinates add.
+struct Access {
+  int tensor = -1;
+  std::int64_t base = 0;
+  std::vector<std::int64_t> strides;  ///< per loop of the nest
+  std::vector<GuardedCoord> guarded;
+};
+
+/// The address of a read or write of a nest, with its own loops.
+Access access_of(const NestProgram& program, const Nest& nest, const MemoryPlan& plan, int tensor,
+                 const std::vector<BoundCoord>& at);
+
+/// A nest as addresses. Loops of extent 1 are gone, and loops that every access walks as one are one.
+struct FlatNest {
+  const Nest* nest = nullptr;
+  std::vector<BoundIter> loops;  ///< those of the result first
+  int free = 0;
+  Access out;
+  std::vector<std::optional<Access>> value;     ///< per node of the nest's value, for its reads
+  std::vector<std::optional<Access>> epilogue;  ///< likewise
+};
+
+FlatNest flatten(const NestProgram& program, const Nest& nest, const MemoryPlan& plan);
+
+}  // namespace kasimir

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/nest/nest.h"
+
+#include <vector>
+
+/// Where tensors of generated C lie in memory. Activations are stored with height and width outside and channels
+/// innermost (NHWC), with a ring of stored zeros as wide as the widest read beyond the map, so that no read needs a
+/// test. Weights are stored as the graph declares them, row-major.
+namespace kasimir {
+
+/// In elements of 4 bytes.
+struct TensorLayout {
+  std::vector<std::int64_t> strides;  ///< per axis
+  std::vector<std::int64_t> low;      ///< per axis: zeros stored before the first element
+  std::vector<std::int64_t> high;     ///< per axis: zeros stored after the last
+  std::int64_t origin = 0;            ///< of element 0, 0, .. from the start of the buffer
+  std::int64_t size = 0;              ///< of the buffer
+  [[nodiscard]] bool ringed() const;
+};
+
+/// How far a nest reads beyond the map of a tensor: along one axis.
+struct Overhang {
+  int tensor;
+  std::size_t axis;
+  std::int64_t low;
+  std::int64_t high;
+};
+
+/// Where the activations' memory lies in the workspace. Buffers are shared among tensors that do not live at the same
+/// time: any where there is no ring, those of equal shape where there is one, because a ring is zeroed once only.
+struct MemoryPlan {
+  std::vector<TensorLayout> layouts;  ///< per tensor
+  std::vector<std::int64_t> place;    ///< per activation: the start of its buffer; -1 for all else
+  std::int64_t size = 0;              ///< of the workspace
+};
+
+/// Rings reach as far as reads along height and width do, up to this; reads that go further are tested.
+inline constexpr std::int64_t widest_ring = 16;
+
+/// `more` are overhangs beside those of the reads themselves (Winograd tiles that end behind the map).
+MemoryPlan plan_memory(const NestProgram& program, const std::vector<Overhang>& more);
+
+}  // namespace kasimir

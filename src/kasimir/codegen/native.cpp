@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/codegen/native.h"
+
+#include "kasimir/base/error.h"
+#include "kasimir/base/files.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+namespace kasimir {
+namespace {
+
+constexpr std::string_view main_text = R"(
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double milliseconds(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+static float *floats(size_t count) {
+  /* whole pages of 2 MiB where there is much of it: a page fault costs as much as a small layer */
+  const size_t unit = count * sizeof(float) < (1u << 20) ? 64 : 2u << 20;
+  void *p = aligned_alloc(unit, (count * sizeof(float) + unit - 1) / unit * unit);
+  if (p == NULL) {
+    printf("no memory for %zu floats\n", count);
+    exit(4);
+  }
+  memset(p, 0, count * sizeof(float));
+  return p;
+}
+static void load(const char *path, float *to, size_t count) {
+  FILE *file = fopen(path, "rb");
+  if (file == NULL || fread(to, sizeof(float), count, file) != count) {
+    printf("cannot read %zu floats from %s\n", count, path);
+    exit(2);
+  }
+  fclose(file);
+}
+static void save(const char *path, const float *from, size_t count) {
+  FILE *file = fopen(path, "wb");
+  if (file == NULL || fwrite(from, sizeof(float), count, file) != count || fclose(file) != 0) {
+    printf("cannot write %s\n", path);
+    exit(4);
+  }
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) {
+    printf("usage: %s WEIGHTS\n", argv[0]);
+    return 2;
+  }
+  float *weights = floats(@_weights_size + 1), *prepared = floats(@_prepared_size), *workspace = floats(@_workspace_size);
+  float *input = floats(@_input_size), *output = floats(@_output_size);
+  load(argv[1], weights, @_weights_size);
+  @_prepare(weights, prepared);
+  free(weights);
+  @_init(workspace);
+  printf("ready\n");
+  fflush(stdout);
+  char line[4096];
+  while (fgets(line, sizeof line, stdin) != NULL) {
+    line[strcspn(line, "\n")] = 0;
+    if (strncmp(line, "input ", 6) == 0) {
+      char path[4200];
+      load(line + 6, input, @_input_size);
+      @_run(prepared, workspace, input, output);
+      snprintf(path, sizeof path, "%s.out", line + 6);
+      save(path, output, @_output_size);
+      printf("done\n");
+    } else if (strncmp(line, "run ", 4) == 0 || strncmp(line, "time ", 5) == 0) {
+      const int json = line[0] == 'r';
+      const int runs = atoi(line + (json ? 4 : 5));
+      if (json) printf("[");
+      for (int i = 0; i < runs; ++i) {
+        const double cpu = milliseconds(CLOCK_PROCESS_CPUTIME_ID), wall = milliseconds(CLOCK_MONOTONIC);
+        @_run(prepared, workspace, input, output);
+        const double took = milliseconds(CLOCK_MONOTONIC) - wall;
+        const double used = milliseconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+        if (json) {
+          printf("%s%.6f", i == 0 ? "" : ", ", took);
+        } else {
+          printf("%s%.6f %.6f", i == 0 ? "" : " ", took, used);
+        }
+      }
+      printf(json ? "]\n" : "\n");
+    } else {
+      printf("unknown command: %s\n", line);
+    }
+    fflush(stdout);
+  }
+  return 0;
+}
+)";
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Rejection renamed(const Rejection& reason, const char* rule) { return {rule, reason.with}; }
+
+}  // namespace
+
+CTarget host_target() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return {16, 32};
+  if (__builtin_cpu_supports("avx2")) return {8, 16};
+  return {4, 16};
+#else
+  return {4, 32};
+#endif
+}
+
+std::string c_main(const COptions& options) {
+  std::string text = fmt::format("#define _POSIX_C_SOURCE 200809L\n#include \"{}.h\"\n", options.name);
+  for (char c : main_text) c == '@' ? text += options.name : text += c;
+  return text;
+}
+
+std::vector<float> pack_weights(const CProgram& program, const std::vector<std::vector<float>>& values) {
+  std::vector<float> all(static_cast<std::size_t>(program.weights_size));
+  for (const WeightSlot& slot : program.weights) {
+    const auto& of = values[static_cast<std::size_t>(slot.tensor)];
+    KASIMIR_CHECK(static_cast<std::int64_t>(of.size()) == slot.size, "tensor {} has {} values", slot.name, of.size());
+    std::ranges::copy(of, all.begin() + slot.offset);
+  }
+  return all;
+}
+
+void write_floats(const std::filesystem::path& path, const std::vector<float>& values) {
+  write_file(path, {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
+}
+
+std::vector<float> read_floats(const std::filesystem::path& path) {
+  const std::string bytes = read_file(path);
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  return values;
+}
+
+Outcome<NativeNetwork> NativeNetwork::build(const CProgram& program, const COptions& names,
+                                            const std::vector<float>& weights, const NativeOptions& options) {
+  TemporaryFolder folder;
+  const auto at = [&](const std::string& end) { return (folder.path() / (names.name + end)).string(); };
+  write_file(at(".h"), program.header);
+  write_file(at(".c"), program.source);
+  write_file(at("_main.c"), c_main(names));
+  write_floats(at(".weights"), weights);
+  std::vector<std::string> command{options.compiler};
+  command.insert(command.end(), options.flags.begin(), options.flags.end());
+  command.insert(command.end(), {"-o", at("_main"), at(".c"), at("_main.c"), "-lm"});
+  const auto start = std::chrono::steady_clock::now();
+  ChildLimits limits;
+  limits.seconds = options.compile_seconds;
+  if (const auto compiled = run_command(command, limits); !compiled.ok())
+    return renamed(compiled.rejection(), "native: the C compiles");
+  const double took = seconds_since(start);
+  limits.seconds = options.answer_seconds;
+  limits.memory_bytes = options.memory_bytes;
+  limits.cpu = options.cpu;
+  ChildProcess child({at("_main"), at(".weights")}, limits);
+  const auto ready = child.answer();
+  if (!ready.ok()) return renamed(ready.rejection(), "native: the program starts");
+  if (*ready != "ready") return Rejection{"native: the program starts", *ready};
+  return NativeNetwork(std::move(folder), std::move(child), took);
+}
+
+Outcome<std::vector<float>> NativeNetwork::run(const std::vector<float>& input) {
+  const std::filesystem::path path = folder_.path() / "input";
+  write_floats(path, input);
+  child_.send("input " + path.string());
+  const auto answer = child_.answer();
+  if (!answer.ok()) return renamed(answer.rejection(), "native: the program runs");
+  if (*answer != "done") return Rejection{"native: the program runs", *answer};
+  return read_floats(path.string() + ".out");
+}
+
+Outcome<std::vector<NativeSample>> NativeNetwork::time(int runs) {
+  child_.send(fmt::format("time {}", runs));
+  const auto answer = child_.answer();
+  if (!answer.ok()) return renamed(answer.rejection(), "native: the program runs");
+  std::istringstream numbers(*answer);
+  std::vector<NativeSample> samples(static_cast<std::size_t>(runs));
+  for (NativeSample& sample : samples)
+    if (!(numbers >> sample.wall_ms >> sample.cpu_ms)) return Rejection{"native: the program runs", *answer};
+  return samples;
+}
+
+std::string compiler_version(const std::string& compiler) {
+  const auto told = run_command({compiler, "--version"});
+  if (!told.ok())
+    throw system_error("there is no C compiler `{}`: {}", compiler, told.rejection().with)
+        .note("install one (on Debian: apt-get install gcc), or name another");
+  return told->substr(0, told->find('\n'));
+}
+
+}  // namespace kasimir

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/network/lower.h"
+
+#include "kasimir/base/error.h"
+
+#include <algorithm>
+#include <map>
+
+namespace kasimir {
+namespace {
+
+/// One stage under construction: iterators by kind, the left side in the order in which it is declared.
+class Equation {
+ public:
+  BoundStage stage;
+
+  BoundCoord left(AxisKind kind, std::int64_t extent) {
+    const BoundCoord digit = iter(kind, extent);
+    stage.left.push_back({kind, {digit.terms[0].first}});
+    return digit;
+  }
+  /// An axis of the left side as two digits.
+  std::pair<BoundCoord, BoundCoord> left(AxisKind kind, std::int64_t high, std::int64_t low) {
+    const BoundCoord first = left(kind, high);
+    const BoundCoord second = iter(kind, low);
+    stage.left.back().digits.push_back(second.terms[0].first);
+    return {first, second};
+  }
+  BoundCoord reduced(AxisKind kind, std::int64_t extent) {
+    const BoundCoord digit = iter(kind, extent);
+    stage.reduced.push_back(digit.terms[0].first);
+    return digit;
+  }
+  int read(int tensor, std::vector<BoundCoord> at) { return node(BoundRead{tensor, std::move(at)}); }
+  int apply(Fn fn, int a, int b = -1) { return node(Apply{fn, a, b}); }
+  int constant(Rational value) { return node(Constant{value}); }
+
+ private:
+  BoundCoord iter(AxisKind kind, std::int64_t extent) {
+    stage.iters.push_back({kind, extent});
+    return {{{static_cast<int>(stage.iters.size()) - 1, 1}}, 0, {}};
+  }
+  int node(BoundNode node) {
+    stage.nodes.push_back(std::move(node));
+    return static_cast<int>(stage.nodes.size()) - 1;
+  }
+};
+
+BoundCoord times(std::int64_t factor, BoundCoord coord) {
+  for (auto& term : coord.terms) term.second *= factor;
+  coord.offset *= factor;
+  return coord;
+}
+
+BoundCoord plus(BoundCoord a, const BoundCoord& b, std::int64_t offset = 0) {
+  a.terms.insert(a.terms.end(), b.terms.begin(), b.terms.end());
+  a.offset += b.offset + offset;
+  return a;
+}
+
+class Lowering {
+ public:
+  Lowering(const NetworkPlan& plan, std::int64_t batch) : plan_(plan), batch_(batch) {}
+
+  Outcome<NetworkGraph> run() {
+    const auto& layers = plan_.network->layers();
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      layer_ = &layers[i];
+      index_ = static_cast<int>(i);
+      const int tensor = plan_.replaced.contains(index_) ? kernel() : std::visit(*this, layer_->op);
+      tensor_of_.push_back(tensor);
+    }
+    if (rejection_) return *rejection_;
+    result_.graph.output = tensor_of_.back();
+    result_.graph = freeze(result_.graph);
+    return std::move(result_);
+  }
+
+  int operator()(const layer::Input&) {
+    const int tensor = activation("image", layer_->out);
+    result_.graph.tensors[static_cast<std::size_t>(tensor)].role = Role::input;
+    result_.graph.input = tensor;
+    nonnegative_.push_back(false);
+    return tensor;
+  }
+
+  int operator()(const layer::Conv& op) {
+    const auto parts = weights(op.bias ? 2 : 1);
+    Equation eq;
+    const auto n = eq.left(AxisKind::batch, batch_);
+    const auto [g, c] = eq.left(AxisKind::channel, op.groups, op.out / op.groups);
+    const auto h = eq.left(AxisKind::height, layer_->out.h);
+    const auto w = eq.left(AxisKind::width, layer_->out.w);
+    const auto ci = eq.reduced(AxisKind::channel, op.in / op.groups);
+    const auto u = eq.reduced(AxisKind::window_h, op.kernel_h);
+    const auto v = eq.reduced(AxisKind::window_w, op.kernel_w);
+    const int x = eq.read(
+        input(), {n, plus(times(op.in / op.groups, g), ci), plus(times(op.stride, h), times(op.dilation, u), -op.pad_h),
+                  plus(times(op.stride, w), times(op.dilation, v), -op.pad_w)});
+    const BoundCoord out = plus(times(op.out / op.groups, g), c);
+    eq.apply(Fn::mul, x, eq.read(parts[0], {out, ci, u, v}));
+    eq.stage.reduce = Reduce::sum;
+    const int product = emit(std::move(eq), op.bias ? ".product" : "");
+    return op.bias ? with_bias(product, parts[1]) : product;
+  }
+
+  int operator()(const layer::BatchNorm&) {
+    const auto parts = weights(4);
+    const auto [scale, offset, mean, variance] = std::array{parts[0], parts[1], parts[2], parts[3]};
+    Equation eq;
+    const auto at = pass(eq);
+    const int centred = eq.apply(Fn::sub, eq.read(input(), at), eq.read(mean, {at[1]}));
+    // The constant beside the variance is PyTorch's default for BatchNorm2d.
+    const int spread = eq.apply(Fn::add, eq.read(variance, {at[1]}), eq.constant(Rational(1, 100000)));
+    const int unit = eq.apply(Fn::mul, centred, eq.apply(Fn::rsqrt, spread));
+    eq.apply(Fn::add, eq.apply(Fn::mul, unit, eq.read(scale, {at[1]})), eq.read(offset, {at[1]}));
+    return emit(std::move(eq));
+  }
+
+  int operator()(const layer::Activation& op) {
+    Equation eq;
+    const int x = eq.read(input(), pass(eq));
+    switch (op.kind) {
+      case layer::ActivationKind::relu:
+        eq.apply(Fn::relu, x);
+        break;
+      case layer::ActivationKind::relu6:
+        eq.apply(Fn::min, eq.apply(Fn::relu, x), eq.constant(6));
+        break;
+      case layer::ActivationKind::hardswish:
+        eq.apply(Fn::hardswish, x);
+        break;
+    }
+    return emit(std::move(eq), "", op.kind != layer::ActivationKind::hardswish);
+  }
+
+  int operator()(const layer::Add&) {
+    Equation eq;
+    const auto at = pass(eq);
+    int sum = eq.read(input(), at);
+    for (std::size_t i = 1; i < layer_->inputs.size(); ++i) sum = eq.apply(Fn::add, sum, eq.read(input(i), at));
+    return emit(std::move(eq), "", all_nonnegative());
+  }
+
+  int operator()(const layer::Concat&) {
+    Equation eq;
+    auto at = pass(eq);
+    const BoundCoord channel = at[1];
+    int joined = -1;
+    for (std::size_t i = 0; i < layer_->inputs.size(); ++i) {
+      const int part = eq.read(input(i), at);
+      joined = joined < 0 ? part : eq.apply(Fn::join, joined, part);
+      at[1].offset -= input_shape(i).c;
+    }
+    return emit(std::move(eq), "", all_nonnegative());
+  }
+
+  int operator()(const layer::MaxPool& op) {
+    const Shape3 in = input_shape();
+    const auto beyond = [&](std::int64_t extent, std::int64_t out) {
+      return op.padding > 0 || (out - 1) * op.stride + op.kernel > extent;
+    };
+    if ((beyond(in.h, layer_->out.h) || beyond(in.w, layer_->out.w)) && !all_nonnegative() && !rejection_)
+      rejection_ = {"a maximum that reads outside the image has an input that is not negative",
+                    fmt::format("layer `{}` ({}) of network `{}`", layer_->name, op_text(op), plan_.network->name())};
+    return window(op.kernel, op.stride, op.padding, Reduce::max);
+  }
+
+  int operator()(const layer::AvgPool& op) { return window(op.kernel, op.stride, 0, Reduce::sum); }
+
+  int operator()(const layer::GlobalAvgPool&) {
+    const Shape3 in = input_shape();
+    Equation eq;
+    const auto n = eq.left(AxisKind::batch, batch_);
+    const auto c = eq.left(AxisKind::channel, in.c);
+    eq.stage.left.push_back({AxisKind::height, {}});
+    eq.stage.left.push_back({AxisKind::width, {}});
+    const auto h = eq.reduced(AxisKind::height, in.h);
+    const auto w = eq.reduced(AxisKind::width, in.w);
+    eq.read(input(), {n, c, h, w});
+    eq.stage.reduce = Reduce::sum;
+    eq.stage.factor = Rational(1, in.h * in.w);
+    return emit(std::move(eq), "", all_nonnegative());
+  }
+
+  int operator()(const layer::Dropout&) { return input(); }
+
+  int operator()(const layer::Linear& op) {
+    const auto parts = weights(op.bias ? 2 : 1);
+    const Shape3 in = input_shape();
+    Equation eq;
+    const auto n = eq.left(AxisKind::batch, batch_);
+    const auto out = eq.left(AxisKind::channel, op.out);
+    eq.stage.left.push_back({AxisKind::height, {}});
+    eq.stage.left.push_back({AxisKind::width, {}});
+    const auto c = eq.reduced(AxisKind::channel, in.c);
+    const auto h = eq.reduced(AxisKind::height, in.h);
+    const auto w = eq.reduced(AxisKind::width, in.w);
+    const BoundCoord flat = plus(plus(times(in.h * in.w, c), times(in.w, h)), w);
+    eq.apply(Fn::mul, eq.read(input(), {n, c, h, w}), eq.read(parts[0], {out, flat}));
+    eq.stage.reduce = Reduce::sum;
+    const int product = emit(std::move(eq), op.bias ? ".product" : "");
+    return op.bias ? with_bias(product, parts[1]) : product;
+  }
+
+ private:
+  [[nodiscard]] int input(std::size_t i = 0) const { return tensor_of_[static_cast<std::size_t>(layer_->inputs[i])]; }
+  [[nodiscard]] Shape3 input_shape(std::size_t i = 0) const { return plan_.network->layer(layer_->inputs[i]).out; }
+  [[nodiscard]] bool all_nonnegative() const {
+    return std::ranges::all_of(layer_->inputs, [&](int from) {
+      return nonnegative_[static_cast<std::size_t>(tensor_of_[static_cast<std::size_t>(from)])];
+    });
+  }
+
+  int add_tensor(BoundTensor tensor, std::string name) {
+    result_.graph.tensors.push_back(std::move(tensor));
+    result_.names.push_back(std::move(name));
+    return static_cast<int>(result_.graph.tensors.size()) - 1;
+  }
+  int activation(const std::string& name, Shape3 shape) {
+    BoundTensor tensor;
+    tensor.name = name;
+    tensor.axes = {{AxisKind::batch, batch_},
+                   {AxisKind::channel, shape.c},
+                   {AxisKind::height, shape.h},
+                   {AxisKind::width, shape.w}};
+    return add_tensor(std::move(tensor), "");
+  }
+
+  /// The layer's own tensors, which are known to be so many.
+  std::vector<int> weights(std::size_t count) {
+    const auto parts = layer_parts(plan_, index_);
+    KASIMIR_CHECK(parts.size() == count, "layer {} has {} tensors", layer_->name, parts.size());
+    std::vector<int> tensors;
+    static constexpr std::array kinds{AxisKind::channel, AxisKind::group, AxisKind::window_h, AxisKind::window_w};
+    for (const LayerPart& part : parts) {
+      BoundTensor tensor;
+      tensor.name = part.name;
+      tensor.role = Role::weight;
+      tensor.weight_role = part.role;
+      tensor.fan_in = part.fan_in;
+      for (std::size_t a = 0; a < part.shape.size(); ++a) tensor.axes.push_back({kinds[a], part.shape[a]});
+      tensors.push_back(add_tensor(std::move(tensor), part.name));
+      nonnegative_.push_back(false);
+    }
+    return tensors;
+  }
+
+  /// The left side and the coordinates of a stage that keeps the layer's shape.
+  std::vector<BoundCoord> pass(Equation& eq) const {
+    return {eq.left(AxisKind::batch, batch_), eq.left(AxisKind::channel, layer_->out.c),
+            eq.left(AxisKind::height, layer_->out.h), eq.left(AxisKind::width, layer_->out.w)};
+  }
+
+  int emit(Equation eq, const std::string& suffix = "", bool nonnegative = false) {
+    eq.stage.out = activation(layer_->name + suffix, layer_->out);
+    nonnegative_.push_back(nonnegative);
+    result_.graph.stages.push_back(std::move(eq.stage));
+    return result_.graph.stages.back().out;
+  }
+
+  int with_bias(int product, int bias) {
+    Equation eq;
+    const auto at = pass(eq);
+    eq.apply(Fn::add, eq.read(product, at), eq.read(bias, {at[1]}));
+    return emit(std::move(eq));
+  }
+
+  int window(std::int64_t kernel, std::int64_t stride, std::int64_t padding, Reduce reduce) {
+    Equation eq;
+    const auto at = pass(eq);
+    const auto u = eq.reduced(AxisKind::window_h, kernel);
+    const auto v = eq.reduced(AxisKind::window_w, kernel);
+    eq.read(input(), {at[0], at[1], plus(times(stride, at[2]), u, -padding), plus(times(stride, at[3]), v, -padding)});
+    eq.stage.reduce = reduce;
+    if (reduce == Reduce::sum) eq.stage.factor = Rational(1, kernel * kernel);
+    return emit(std::move(eq), "", all_nonnegative());
+  }
+
+  /// The kernel's stages on the layer's input. Rows and columns that the site has and the network lacks read zero,
+  /// which is what a read outside the smaller tensor gives.
+  int kernel() {
+    const auto& [kernel, site] = plan_.replaced.at(index_);
+    const auto bound = lower_at(kernel, site, batch_);
+    KASIMIR_CHECK(bound.ok(), "kernel {} at {}: {}", kernel.name, site.str(), bound.rejection().str());
+    std::vector<int> renamed(bound->tensors.size());
+    for (std::size_t t = 0; t < bound->tensors.size(); ++t) {
+      if (static_cast<int>(t) == bound->input) {
+        renamed[t] = input();
+        continue;
+      }
+      BoundTensor tensor = bound->tensors[t];
+      tensor.name = fmt::format("{}.{}", layer_->name, tensor.name);
+      const std::string name = tensor.name;
+      renamed[t] = add_tensor(std::move(tensor), name);
+      nonnegative_.push_back(false);
+    }
+    for (BoundStage stage : bound->stages) {
+      const auto out = static_cast<std::size_t>(stage.out);
+      stage.out = renamed[out];
+      if (!stage.stat) result_.names[static_cast<std::size_t>(stage.out)].clear();
+      for (BoundNode& node : stage.nodes)
+        if (auto* read = std::get_if<BoundRead>(&node)) read->tensor = renamed[static_cast<std::size_t>(read->tensor)];
+      result_.graph.stages.push_back(std::move(stage));
+    }
+    return renamed[static_cast<std::size_t>(bound->output)];
+  }
+
+  const NetworkPlan& plan_;
+  std::int64_t batch_;
+  NetworkGraph result_;
+  std::vector<int> tensor_of_;     ///< per layer
+  std::vector<bool> nonnegative_;  ///< per tensor: what is known of its values
+  std::optional<Rejection> rejection_;
+  const Layer* layer_ = nullptr;
+  int index_ = 0;
+};
+
+}  // namespace
+
+Outcome<NetworkGraph> lower_network(const NetworkPlan& plan, std::int64_t batch) { return Lowering(plan, batch).run(); }
+
+std::vector<std::vector<float>> values_of(const NetworkGraph& network, const std::vector<NamedTensor>& weights) {
+  std::map<std::string_view, const NamedTensor*> known;
+  for (const NamedTensor& tensor : weights) known.emplace(tensor.name, &tensor);
+  std::vector<std::vector<float>> values(network.graph.tensors.size());
+  for (std::size_t t = 0; t < values.size(); ++t) {
+    const BoundTensor& tensor = network.graph.tensors[t];
+    if (tensor.role != Role::weight && tensor.role != Role::stat) continue;
+    const auto found = known.find(network.names[t]);
+    if (found == known.end()) throw input_error("the weights lack tensor `{}`", network.names[t]);
+    if (static_cast<std::int64_t>(found->second->values.size()) != elements(tensor))
+      throw input_error("tensor `{}` has {} values, needed {}", network.names[t], found->second->values.size(),
+                        elements(tensor));
+    values[t] = found->second->values;
+  }
+  return values;
+}
+
+}  // namespace kasimir

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/network/plan.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kasimir {
+
+/// One learned or stored tensor of a network.
+struct NamedTensor {
+  std::string name;  ///< the layer's name and the part: "stage1.block1.conv1.weight", "stage1.block1.conv1.w0"
+  std::vector<std::int64_t> shape;
+  bool learned = true;        ///< false: a running statistic
+  std::vector<float> values;  ///< row-major
+};
+
+/// What a part does in its layer.
+enum class PartKind : std::uint8_t {
+  weight,         ///< of a convolution [out, in / groups, kh, kw] or a fully connected layer [out, in]
+  bias,           ///< of these, [out]
+  norm_scale,     ///< of a batch norm, "weight"
+  norm_offset,    ///< of a batch norm, "bias"
+  running_mean,   ///< of a batch norm
+  running_var,    ///< of a batch norm, as a library stores it
+  kernel_weight,  ///< of a kernel: the weight tensor `tensor` of its stages
+  kernel_stat     ///< of a kernel: the batch statistic that its stages define as `tensor`
+};
+
+/// A tensor that a layer owns.
+struct LayerPart {
+  std::string name;  ///< as NamedTensor::name
+  PartKind kind = PartKind::weight;
+  std::vector<std::int64_t> shape;
+  WeightRole role = WeightRole::linear;  ///< kernel weights
+  std::int64_t fan_in = 1;               ///< weights: how many products are summed
+  double start = 0;                      ///< statistics: the value before any batch was seen
+  int tensor = -1;                       ///< kernels: the tensor in `lower_at(kernel, site, batch)`, for any batch
+  [[nodiscard]] std::int64_t elements() const;
+};
+
+/// The tensors of one layer of the plan, in the order and by the names in which a trained model stores them.
+std::vector<LayerPart> layer_parts(const NetworkPlan& plan, int layer);
+
+/// Random values for every tensor of a plan, for comparisons and timings of networks that nobody trained: weights
+/// normal by fan-in, statistics, scales and offsets away from 0 and 1, so that forgetting one shows.
+std::vector<NamedTensor> random_weights(const NetworkPlan& plan, std::uint64_t seed);
+
+}  // namespace kasimir

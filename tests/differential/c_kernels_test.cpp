@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "random_kernels.h"
+
+#include "kasimir/codegen/native.h"
+#include "kasimir/interp/real.h"
+#include "kasimir/nest/passes.h"
+#include "kasimir/nest/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+namespace kasimir {
+namespace {
+
+/// A frozen kernel with values, and what the interpreter makes of them.
+struct Case {
+  BoundGraph graph;
+  TensorValues<double> given;  ///< input, weights and statistics, rounded to float
+  std::vector<double> expected;
+  double largest = 0;     ///< of the output
+  double everywhere = 0;  ///< of all tensors: what rounding is relative to
+};
+
+Case case_of(const RandomKernel& drawn, std::uint64_t seed) {
+  const auto bound = lower_at(drawn.kernel, drawn.site, drawn.batch);
+  KASIMIR_CHECK(bound.ok(), "{}", bound.rejection().str());
+  Rng rng(seed);
+  Case made{freeze(*bound), random_values(*bound, rng), {}, 0, 0};
+  for (const BoundStage& stage : bound->stages) {
+    if (!stage.stat) continue;
+    auto& stored = made.given[static_cast<std::size_t>(stage.out)];
+    stored.resize(static_cast<std::size_t>(elements(bound->tensors[static_cast<std::size_t>(stage.out)])));
+    for (double& value : stored) value = stage.stat->start + 0.3 * rng.unit();
+  }
+  for (auto& tensor : made.given)
+    for (double& value : tensor) value = static_cast<double>(static_cast<float>(value));
+  TensorValues<double> values = made.given;
+  RealDomain numbers;
+  evaluate(made.graph, numbers, values);
+  made.expected = values[static_cast<std::size_t>(made.graph.output)];
+  for (double value : made.expected) made.largest = std::max(made.largest, std::abs(value));
+  for (const auto& tensor : values)
+    for (double value : tensor) made.everywhere = std::max(made.everywhere, std::abs(value));
+  return made;
+}
+
+/// The largest difference, infinite where a value is no number.
+template <typename Value>
+double difference(const std::vector<Value>& found, const std::vector<double>& expected) {
+  if (found.size() != expected.size()) return INFINITY;
+  double most = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double here = std::abs(static_cast<double>(found[i]) - expected[i]);
+    most = std::isfinite(here) ? std::max(most, here) : INFINITY;
+  }
+  return most;
+}
+
+bool finite(const Case& made) { return std::isfinite(made.everywhere) && made.everywhere < 1e12; }
+
+TEST(CKernels, PassesKeepWhatAKernelComputes) {
+  constexpr std::uint64_t seed = 415;
+  std::size_t changed = 0;
+  for_random_kernels(seed, wanted_kernels(300), [&](const RandomKernel& drawn) {
+    const Case made = case_of(drawn, seed + drawn.number);
+    if (!finite(made)) return;
+    BoundGraph graph = made.graph;
+    for (const Pass& pass : passes()) {
+      const std::string before = str(graph);
+      graph = pass.run(graph);
+      changed += str(graph) != before ? 1 : 0;
+      TensorValues<double> values = made.given;
+      RealDomain numbers;
+      evaluate(graph, numbers, values);
+      EXPECT_LE(difference(values[static_cast<std::size_t>(graph.output)], made.expected), 1e-9 * made.everywhere)
+          << pass.name << ", " << drawn.origin << ", site " << drawn.site.str() << '\n'
+          << str(drawn.kernel) << before << "became\n"
+          << str(graph);
+    }
+  });
+  EXPECT_GT(changed, 100U);
+}
+
+/// Compiles with sanitisers or without, runs, compares. Returns the relative error.
+double run_c(const Case& made, const std::vector<Method>& methods, const NestProgram& program, const CTarget& target,
+             const std::vector<std::string>& flags, std::string& failure) {
+  COptions options;
+  options.target = target;
+  const CProgram c = generate_c(program, methods, options);
+  std::vector<std::vector<float>> values(program.tensors.size());
+  for (std::size_t t = 0; t < made.given.size(); ++t) values[t].assign(made.given[t].begin(), made.given[t].end());
+  NativeOptions native;
+  native.flags = flags;
+  native.memory_bytes = 0;
+  auto built = NativeNetwork::build(c, options, pack_weights(c, values), native);
+  if (!built.ok()) {
+    failure = built.rejection().str() + "\n" + c.source;
+    return INFINITY;
+  }
+  const auto& input = values[static_cast<std::size_t>(program.input)];
+  double worst = 0;
+  // Twice: the second run sees the workspace that the first one left.
+  for (int run = 0; run < 2; ++run) {
+    const auto output = built->run(input);
+    if (!output.ok()) {
+      failure = output.rejection().str();
+      return INFINITY;
+    }
+    worst = std::max(worst, difference(*output, made.expected));
+  }
+  if (worst > 1e-4 * made.largest + 2e-6 * made.everywhere) failure = c.source;
+  return made.largest > 0 ? worst / made.largest : worst;
+}
+
+/// Every method of every nest gets its turn over the kernels.
+std::vector<Method> methods_for(const NestProgram& program, const CTarget& target, std::size_t turn) {
+  std::vector<Method> methods;
+  for (const auto& possible : possible_methods(program, target))
+    methods.push_back(possible[turn % 2 == 0 ? 0 : (turn / 2 + methods.size()) % possible.size()]);
+  return methods;
+}
+
+TEST(CKernels, GeneratedCComputesWhatTheInterpreterComputes) {
+  constexpr std::uint64_t seed = 7711;
+  const std::vector<CTarget> targets{host_target(), {8, 16}, {4, 16}};
+  double worst = 0;
+  std::size_t run = 0;
+  std::set<std::string> used;
+  for_random_kernels(seed, wanted_kernels(60), [&](const RandomKernel& drawn) {
+    const Case made = case_of(drawn, seed + drawn.number);
+    if (!finite(made)) return;
+    const NestProgram program = schedule(simplify(made.graph));
+    const CTarget& target = targets[drawn.number % targets.size()];
+    const auto methods = methods_for(program, target, drawn.number);
+    for (const Method& method : methods) used.insert(str(method).substr(0, str(method).find(' ')));
+    std::string failure;
+    // Every third one under the sanitisers.
+    const bool careful = drawn.number % 3 == 2;
+    std::vector<std::string> flags{"-std=gnu11", "-O1", "-march=native", "-ffp-contract=fast", "-w"};
+    if (careful) flags.insert(flags.end(), {"-fsanitize=address,undefined", "-fno-sanitize-recover=all"});
+    worst = std::max(worst, run_c(made, methods, program, target, flags, failure));
+    ++run;
+    EXPECT_EQ(failure, "") << drawn.origin << ", site " << drawn.site.str() << ", batch " << drawn.batch << '\n'
+                           << str(drawn.kernel) << str(program);
+  });
+  std::printf("%zu kernels in C; largest error %.1e of the output's largest value\n", run, worst);
+  EXPECT_GE(used.size(), 2U);
+}
+
+}  // namespace
+}  // namespace kasimir
