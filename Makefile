@@ -7,10 +7,10 @@ TEST_JOBS ?= 2
 SETUP ?= tools/setup
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build demo test bench format lint clean
+.PHONY: help setup build demo test bench bench-native bench-peers format lint clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
 
 setup: ## Debian packages and a virtual environment with torch, where they are missing
 	@$(SETUP)
@@ -28,6 +28,14 @@ test: build ## all tests; the last line counts them
 bench: build ## how fast legal kernels are found, and how varied they are
 	build/release/kasimir bench sampler
 
+bench-peers: ## other frameworks on our networks: make bench-peers PEERS='--network resnet20 --batch 1'
+	@tools/peers/setup
+	@tools/peers/run.py $(PEERS)
+
+bench-native: build ## our C beside the other frameworks: make bench-native NATIVE='--network resnet20 --batch 1'
+	@tools/peers/setup
+	@tools/peers/bench_native.py $(NATIVE)
+
 format: ## rewrites the C++ files by .clang-format
 	@$(SETUP) lint
 	@tools/lint --format
@@ -36,5 +44,5 @@ lint: ## layers, format, clang-tidy of the changed files (of all with ALL=1)
 	@$(SETUP) lint
 	@tools/lint $(if $(ALL),--all)
 
-clean: ## removes what was built; the virtual environment stays
-	@find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} + 2>/dev/null || true
+clean: ## removes what was built; virtual environments stay
+	@find build -mindepth 1 -maxdepth 1 ! -name venv ! -name peers -exec rm -rf {} + 2>/dev/null || true

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kasimir/bench_kernels.h"
 #include "kasimir/command.h"
 #include "kasimir/options.h"
 
@@ -21,7 +22,13 @@ struct BenchCommand {
   std::string sites;
   std::string primitives;
   std::string budget;
+  double composites = GrowthLimits{}.composites;
   bool json = false;
+  int count = 50;
+  int batch = 1;
+  int threads = 1;
+  double seconds = 0.3;
+  std::string kernel;
 };
 
 SiteLoad conv(std::int64_t ci, std::int64_t co, std::int64_t side, std::int64_t stride, std::int64_t count) {
@@ -72,6 +79,11 @@ nlohmann::json to_json(const std::string& sites, const std::string& primitives, 
           {"width_ratio_p90", bench.width_ratio_p90},
           {"share_with_free_symbols", bench.share_with_free_symbols},
           {"share_forced_steps", bench.share_forced_steps},
+          {"share_composite_steps", bench.share_composite_steps},
+          {"mutated_per_cpu_second", bench.mutated_per_cpu_second},
+          {"share_mutated", bench.share_mutated},
+          {"crossed_per_cpu_second", bench.crossed_per_cpu_second},
+          {"share_crossed", bench.share_crossed},
           {"shapes", bench.shapes},
           {"moves", bench.moves},
           {"mean_primitives", bench.spectrum.mean_length()},
@@ -112,13 +124,35 @@ std::vector<std::string> row(const std::string& sites, const std::string& primit
           percent(bench.share_blind)};
 }
 
+int run_kernels(const BenchCommand& options) {
+  BenchKernels bench;
+  const std::string sites = options.sites.empty() ? "resnet18-32x32" : options.sites;
+  for (auto& [name, loads] : site_sets())
+    if (name == sites) bench.loads = std::move(loads);
+  std::tie(bench.sampling.limits.min_primitives, bench.sampling.limits.max_primitives) =
+      parse_range(options.primitives.empty() ? "3..8" : options.primitives);
+  bench.sampling.limits.composites = options.composites;
+  if (!options.budget.empty())
+    bench.sampling.budget = options.budget == "none" ? Budget{{}, {}, {}} : Budget::parse(options.budget);
+  bench.seed = options.seed;
+  bench.count = options.count;
+  bench.batch = options.batch;
+  bench.threads = options.threads;
+  bench.seconds = options.seconds;
+  bench.kernel = options.kernel;
+  bench.json = options.json;
+  return bench_kernels(bench);
+}
+
 int run(const BenchCommand& options) {
-  if (options.what != "sampler") throw input_error("unknown benchmark `{}`, there is `sampler`", options.what);
   const auto sets = site_sets();
   std::vector<std::string> known;
   for (const auto& [name, loads] : sets) known.push_back(name);
   if (!options.sites.empty() && std::ranges::find(known, options.sites) == known.end())
     throw input_error("unknown sites `{}`, {}", options.sites, suggestion(options.sites, known));
+  if (options.what == "kernels") return run_kernels(options);
+  if (options.what != "sampler")
+    throw input_error("unknown benchmark `{}`, there are `sampler` and `kernels`", options.what);
   Table table({{"sites", "", Table::Align::left},
                {"primitives", "", Table::Align::left},
                {"budget", "", Table::Align::left},
@@ -147,6 +181,7 @@ int run(const BenchCommand& options) {
       for (const std::string& budget : budgets) {
         SampleOptions sampling;
         std::tie(sampling.limits.min_primitives, sampling.limits.max_primitives) = parse_range(primitives);
+        sampling.limits.composites = options.composites;
         sampling.budget = budget == "none" ? Budget{{}, {}, {}} : Budget::parse(budget);
         const Sampler sampler(catalog(), loads, sampling, options.seed);
         const SamplerBench bench = bench_sampler(sampler, options.attempts);
@@ -169,14 +204,26 @@ int run(const BenchCommand& options) {
 }  // namespace
 
 void add_bench(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("bench", "measures how fast and how well the sampler works");
+  auto* command = app.add_subcommand("bench", "measures the sampler, or kernels as generated C");
   auto options = std::make_shared<BenchCommand>();
-  command->add_option("what", options->what, "sampler")->capture_default_str();
+  command
+      ->add_option("what", options->what,
+                   "sampler, or kernels: speed as generated C, in eager PyTorch, and beside "
+                   "the convolution")
+      ->capture_default_str();
   command->add_option("--attempts", options->attempts, "for each row of the table")->capture_default_str();
   command->add_option("--sites", options->sites, "only this row: resnet18, resnet18-32x32, van-tiny, resnet18-strided");
   command->add_option("--primitives", options->primitives, "range such as 5..25 (default: 5..25 and 3..6)");
   command->add_option("--budget", options->budget, "or `none` (default: macs=0.1..0.5,params=0.1..0.5, and none)");
+  command->add_option("--composites", options->composites, "weight of each composite, against primitives; 0: none")
+      ->capture_default_str();
   command->add_option("--seed", options->seed, "first seed")->capture_default_str();
+  command->add_option("--count", options->count, "kernels: how many")->capture_default_str();
+  command->add_option("--kernel", options->kernel, "kernels: the one of this file instead of sampled ones");
+  command->add_option("--batch", options->batch, "kernels: images per run")->capture_default_str();
+  command->add_option("--threads", options->threads, "kernels: threads of both")->capture_default_str();
+  command->add_option("--seconds", options->seconds, "kernels: time for samples, for each kernel and site")
+      ->capture_default_str();
   command->add_flag("--json", options->json, "one object per row and line");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

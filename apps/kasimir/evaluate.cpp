@@ -36,10 +36,6 @@ Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
     throw input_error("--device cuda was asked for, but torch finds no CUDA device")
         .note("leave the option out to train on the processor");
   if (spec_.latency != "native") return;
-  if (spec_.latency_threads != 1)
-    throw input_error("--latency-threads {} with --latency native: generated C runs on one thread",
-                      spec_.latency_threads)
-        .note("use --latency-threads 1, or --latency eager");
   const NativeOptions native;
   compiler_version(native.compiler);  // says what to install before hours of training
   native_ = std::make_unique<NativeBench>(original_, spec_.latency_batch, native);
@@ -158,6 +154,7 @@ study::JobResult Evaluator::latency(const NetworkPlan& plan) const {
   options.threads = spec_.latency_threads;
   options.repeats = 40;
   options.min_seconds = 3;
+  if (native_ && spec_.latency_tune > 0) native_->tune_with(TuningCache(), spec_.latency_tune);
   const auto samples = measured(plan, options);
   if (!samples.ok()) return study::JobResult::failed(samples.rejection().rule, samples.rejection().with);
   study::JobResult result;

@@ -28,9 +28,32 @@ struct SampleCommand {
   std::string out;
   FindOptions find;
   int enumerate = 0;
+  double composites = GrowthLimits{}.composites;
+  std::string seen;
 };
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+void print_seen(const SampleStats& stats, const SeenSet& seen) {
+  const auto count = [&](Novelty novelty) {
+    return grouped(static_cast<std::int64_t>(stats.seen[static_cast<std::size_t>(novelty)]));
+  };
+  fmt::print(
+      "seen before, here or in earlier runs: {} by normal form, {} by function; {} more were cheaper than what "
+      "was seen; {} kernels are known now\n",
+      count(Novelty::same_form), count(Novelty::same_function), count(Novelty::cheaper),
+      grouped(static_cast<std::int64_t>(seen.records())));
+}
+
+/// A set in the file for kernels of the sampler; says what it has cut off.
+std::unique_ptr<SeenSet> open_seen(const std::string& file, const Sampler& sampler) {
+  if (file.empty()) return nullptr;
+  auto seen = std::make_unique<SeenSet>(file, sampler.space());
+  if (seen->dropped_bytes() > 0)
+    fmt::print(stderr, "note: {} ended in {} bytes of a record that was not written whole; they were cut off\n", file,
+               seen->dropped_bytes());
+  return seen;
+}
 
 void print_stats(const SampleStats& stats, std::size_t kept, double seconds) {
   const auto share = [&](std::uint64_t n) {
@@ -64,6 +87,7 @@ int run(const SampleCommand& options) {
   if (!options.common.primitives.empty())
     std::tie(sampling.limits.min_primitives, sampling.limits.max_primitives) = parse_range(options.common.primitives);
   sampling.limits.max_width = options.common.max_width;
+  sampling.limits.composites = options.composites;
   sampling.limits.allow = options.common.allow;
   sampling.limits.forbid = options.common.forbid;
   sampling.limits.require = options.common.require;
@@ -82,10 +106,11 @@ int run(const SampleCommand& options) {
   if (options.enumerate > 0) return enumerate_kernels(sampler, options.enumerate, options.json);
   if (!options.out.empty()) std::filesystem::create_directories(options.out);
 
+  const auto seen = open_seen(options.seen, sampler);
   std::size_t kept = 0;
   const double start = cpu_seconds();
   const std::uint64_t most = options.most_attempts > 0 ? options.most_attempts : 2000 * options.count + 20000;
-  const SampleStats stats = sample(sampler, options.count, most, options.threads, [&](const Sampled& sampled) {
+  const auto print = [&](const Sampled& sampled) {
     ++kept;
     const std::string text = str(sampled.kernel);
     if (!options.out.empty()) {
@@ -99,8 +124,10 @@ int run(const SampleCommand& options) {
     } else if (!options.stats || options.count <= 20) {
       fmt::print("{}\n", text);
     }
-  });
+  };
+  const SampleStats stats = sample(sampler, options.count, most, options.threads, print, seen.get());
   if (options.stats) print_stats(stats, kept, cpu_seconds() - start);
+  if (options.stats && seen) print_seen(stats, *seen);
   if (kept == options.count) return 0;
   throw nothing_found(sampler, stats, kept, options.count);
 }
@@ -121,6 +148,12 @@ void add_sample(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 256));
   command->add_flag("--stats", options->stats, "speed, share of attempts that are legal, and what ended the others");
   command->add_flag("--json", options->json, "one object per line");
+  command
+      ->add_option("--composites", options->composites,
+                   "how often each composite (gate, attention, bottleneck, ..) is tried as one draw, if a primitive of "
+                   "weight 1 is tried once; 0: never")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1000.0));
   command->add_option("--out", options->out, "write each kernel to a file in this folder");
   command->add_option("--find", options->find.file,
                       "draw until a kernel computes the same as the one in this file; 1,000,000 attempts at most, or "
@@ -133,6 +166,12 @@ void add_sample(CLI::App& app, Action& action) {
                    "count all kernels of up to so many primitives instead, without a budget; more than two take "
                    "long unless --allow or --forbid leave few kinds")
       ->check(CLI::Range(1, 8));
+  command
+      ->add_option("--seen", options->seen,
+                   "file of kernels that were seen in earlier runs: those, and others that compute the same, are "
+                   "left out unless they are cheaper; new ones are added to it")
+      ->excludes("--find")
+      ->excludes("--enumerate");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

@@ -56,6 +56,10 @@ Error nothing_found(const Sampler& sampler, const SampleStats& stats, std::size_
     const std::string& last = stats.example.at(rule);
     error.note(fmt::format("{:>9}  {}{}", grouped(count), rule, last.empty() ? "" : ", last: " + last));
   }
+  if (const std::uint64_t known = stats.seen[static_cast<std::size_t>(Novelty::same_form)] +
+                                  stats.seen[static_cast<std::size_t>(Novelty::same_function)];
+      known > 0)
+    error.note(fmt::format("{:>9}  the kernel was not seen before", grouped(static_cast<std::int64_t>(known))));
   std::string refused;
   constexpr std::size_t shown = 3;
   for (const auto& [rule, count] : by_frequency(stats.refused)) {

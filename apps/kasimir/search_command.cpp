@@ -235,6 +235,9 @@ void add_search(CLI::App& app, Action& action) {
                    "fashion-mnist, or a folder: train/<class>/*.jpg|png with test/, CIFAR-10/100 binary, IDX files")
       ->capture_default_str();
   add_kernel_options(*command, options->common);
+  command->add_option("--composites", options->spec.composites, "weight of each composite, against primitives; 0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_flag("--no-global", options->no_global, "no kernels in which an output sees the whole image");
   command->add_option("--study", options->study, "file that keeps everything; the same command resumes")
       ->capture_default_str();
@@ -255,6 +258,10 @@ void add_search(CLI::App& app, Action& action) {
                    "what runs when latency is measured: native (generated C, compiled here) or eager (PyTorch)")
       ->check(CLI::IsMember({"native", "eager"}))
       ->capture_default_str();
+  command
+      ->add_option("--latency-tune", options->spec.latency_tune,
+                   "seconds of tuning for each finalist's C and the original's (default: none, the default methods)")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--latency-batch", options->spec.latency_batch, "images per run when latency is measured")
       ->capture_default_str();
   command->add_option("--latency-threads", options->spec.latency_threads, "threads when latency is measured")

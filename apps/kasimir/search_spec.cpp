@@ -34,12 +34,15 @@ Json SearchSpec::to_json() const {
                {"flip", flip},
                {"train_limit", train_limit},
                {"slowest", slowest},
-               {"latency_engine", latency},
                {"latency_batch", latency_batch},
                {"latency_threads", latency_threads},
                {"device", device},
                {"ladder", ladder.to_json()}};
-  if (!want.empty()) json["want"] = want;  // studies from before it stay the same
+  // Only what studies from before it did not have: with --composites 0 --latency eager they go on.
+  if (composites > 0) json["composites"] = composites;
+  if (latency != "eager") json["latency_engine"] = latency;
+  if (latency_tune > 0) json["latency_tune"] = latency_tune;
+  if (!want.empty()) json["want"] = want;
   return json;
 }
 
@@ -63,6 +66,7 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     json.at("allow_unmixed").get_to(spec.allow_unmixed);
     json.at("allow_resolution").get_to(spec.allow_resolution);
     spec.want = json.value("want", "");
+    spec.composites = json.value("composites", 0.0);
     json.at("seed").get_to(spec.seed);
     json.at("validation").get_to(spec.validation);
     for (std::size_t i = 0; i < spec.rungs.size(); ++i) {
@@ -76,6 +80,7 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     json.at("train_limit").get_to(spec.train_limit);
     json.at("slowest").get_to(spec.slowest);
     spec.latency = json.value("latency_engine", "eager");  // studies from before generated C
+    spec.latency_tune = json.value("latency_tune", 0.0);
     json.at("latency_batch").get_to(spec.latency_batch);
     json.at("latency_threads").get_to(spec.latency_threads);
     json.at("device").get_to(spec.device);
@@ -95,6 +100,7 @@ SampleOptions SearchSpec::sample_options() const {
                     .allow = allow,
                     .forbid = forbid,
                     .require = require};
+  options.limits.composites = composites;
   options.budget = Budget::parse(budget);
   options.limits.weights_may_depend_on_resolution = allow_resolution;
   options.wanted = {.channel_mixing = !allow_unmixed,

@@ -39,7 +39,8 @@ struct SearchSpec {
   bool allow_pointwise = false;
   bool allow_unmixed = false;
   bool allow_resolution = false;
-  std::string want;  ///< rules for labels (synth/label_rules.h)
+  double composites = GrowthLimits{}.composites;  ///< weight of each composite; studies from before them have none
+  std::string want;                               ///< rules for labels (synth/label_rules.h)
   std::uint64_t seed = 1;
   double validation = 0.1;  ///< share of the training images
   std::array<RungPlan, 3> rungs{RungPlan{2, 8000}, RungPlan{3, 20000}, RungPlan{4, 0}};
@@ -47,9 +48,10 @@ struct SearchSpec {
   int batch = 128;
   double label_smoothing = 0.0;
   bool flip = true;
-  std::int64_t train_limit = 0;  ///< images of the data set to use at all; 0: all
-  double slowest = 2.5;          ///< training step against the original's, above which a candidate is screened out
+  std::int64_t train_limit = 0;    ///< images of the data set to use at all; 0: all
+  double slowest = 2.5;            ///< training step against the original's, above which a candidate is screened out
   std::string latency = "native";  ///< what runs when latency is measured: generated C, or "eager" PyTorch
+  double latency_tune = 0;         ///< seconds of tuning that each network gets before rung `latency`
   int latency_batch = 32;
   int latency_threads = 1;
   std::string device = "cpu";

@@ -84,10 +84,8 @@ TEST(CKernels, PassesKeepWhatAKernelComputes) {
 }
 
 /// Compiles with sanitisers or without, runs, compares. Returns the relative error.
-double run_c(const Case& made, const std::vector<Method>& methods, const NestProgram& program, const CTarget& target,
+double run_c(const Case& made, const std::vector<Method>& methods, const NestProgram& program, const COptions& options,
              const std::vector<std::string>& flags, std::string& failure) {
-  COptions options;
-  options.target = target;
   const CProgram c = generate_c(program, methods, options);
   std::vector<std::vector<float>> values(program.tensors.size());
   for (std::size_t t = 0; t < made.given.size(); ++t) values[t].assign(made.given[t].begin(), made.given[t].end());
@@ -140,13 +138,50 @@ TEST(CKernels, GeneratedCComputesWhatTheInterpreterComputes) {
     const bool careful = drawn.number % 3 == 2;
     std::vector<std::string> flags{"-std=gnu11", "-O1", "-march=native", "-ffp-contract=fast", "-w"};
     if (careful) flags.insert(flags.end(), {"-fsanitize=address,undefined", "-fno-sanitize-recover=all"});
-    worst = std::max(worst, run_c(made, methods, program, target, flags, failure));
+    worst = std::max(worst, run_c(made, methods, program, {.target = target}, flags, failure));
     ++run;
     EXPECT_EQ(failure, "") << drawn.origin << ", site " << drawn.site.str() << ", batch " << drawn.batch << '\n'
                            << str(drawn.kernel) << str(program);
   });
   std::printf("%zu kernels in C; largest error %.1e of the output's largest value\n", run, worst);
   EXPECT_GE(used.size(), 2U);
+}
+
+std::size_t count_of(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+TEST(CKernels, ThreadsThatShareEveryNestComputeWhatTheInterpreterComputes) {
+  constexpr std::uint64_t seed = 90210;
+  const std::vector<CTarget> targets{host_target(), {8, 16}, {4, 16}};
+  std::size_t shared = 0;
+  std::set<std::string> used;
+  for_random_kernels(seed, wanted_kernels(24), [&](RandomKernel drawn) {
+    drawn.batch = drawn.number % 2 == 0 ? 1 : 3;
+    const Case made = case_of(drawn, seed + drawn.number);
+    if (!finite(made)) return;
+    const NestProgram program = schedule(simplify(made.graph));
+    const COptions options{.target = targets[drawn.number % targets.size()],
+                           .threads = static_cast<int>(2 + drawn.number / 2 % 2),
+                           .shortest_shared_seconds = 0};
+    const auto methods = methods_for(program, options.target, drawn.number);
+    const CProgram c = generate_c(program, methods, options);
+    // Two ends of every range, beside the function itself.
+    shared += count_of(c.source, "ksm_share(") - 1;
+    EXPECT_EQ(c.threads, options.threads);
+    for (const Method& method : methods) used.insert(str(method).substr(0, str(method).find(' ')));
+    std::string failure;
+    std::vector<std::string> flags{"-std=gnu11", "-O2", "-march=native", "-ffp-contract=fast", "-w"};
+    if (drawn.number % 4 == 3) flags.insert(flags.end(), {"-fsanitize=address,undefined", "-fno-sanitize-recover=all"});
+    run_c(made, methods, program, options, flags, failure);
+    EXPECT_EQ(failure, "") << drawn.origin << ", site " << drawn.site.str() << ", batch " << drawn.batch << ", "
+                           << options.threads << " threads\n"
+                           << str(drawn.kernel) << str(program);
+  });
+  EXPECT_GE(used.size(), 2U);
+  EXPECT_GE(shared, 24U);
 }
 
 }  // namespace

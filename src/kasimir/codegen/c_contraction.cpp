@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/codegen/c_nests.h"
+#include "kasimir/codegen/c_team.h"
 
 #include <algorithm>
 
@@ -10,8 +11,6 @@ std::int64_t stride_of(const Access& access, int loop) { return access.strides[s
 std::int64_t extent_of(const FlatNest& nest, int loop) {
   return loop < 0 ? 1 : nest.loops[static_cast<std::size_t>(loop)].extent;
 }
-
-std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
 /// The two reads of a plain product, in either order.
 std::optional<std::pair<int, int>> factors(const FlatNest& flat) {
@@ -60,7 +59,7 @@ std::optional<Contraction> with_operands(const FlatNest& nest, int a, int b) {
 class Writer {
  public:
   Writer(CText& text, const FlatNest& nest, const Contraction& of, const RegisterBlock& block, const CTarget& target,
-         const PlaceOf& place)
+         const PlaceOf& place, int threads)
       : text_(text),
         nest_(nest),
         of_(of),
@@ -71,7 +70,10 @@ class Writer {
         a_(*nest.value[static_cast<std::size_t>(of.a)]) {
     if (!of.pixels.empty()) columns_ = of.pixels.back();
     if (of.pixels.size() > 1 && block.rows > 1) rows_ = of.pixels[of.pixels.size() - 2];
+    if (threads > 1) shared_ = loop_to_share(threads);
   }
+
+  [[nodiscard]] bool shared() const { return shared_ >= 0; }
 
   void write(const std::string& packed) {
     std::string weights = packed;
@@ -81,33 +83,74 @@ class Writer {
       step *= extent_of(nest_, *loop);
     }
     for (int loop : of_.outer) open(loop);
-    text_.line("const float *restrict wp = {};", weights);
-    // All pixels under one block of weights: the weights are read once.
-    const std::int64_t width = static_cast<std::int64_t>(block_.vectors) * target_.lanes;
-    const std::int64_t m = extent_of(nest_, of_.m);
-    const std::string name = fmt::format("i{}", of_.m);
-    names_[static_cast<std::size_t>(of_.m)] = name;
-    const std::int64_t whole = m / width * width;
-    if (whole > 0) {
-      text_.open("for (int {0} = 0; {0} < {1}; {0} += {2}, wp += {3})", name, whole, width,
-                 of_.k_extent(nest_) * width);
-      write_pixels(block_.vectors, 0);
-      text_.close();
-    }
-    if (const std::int64_t rest = m - whole; rest > 0) {
-      text_.open("");
-      text_.line("const int {} = {};", name, whole);
-      write_pixels(static_cast<int>((rest + target_.lanes - 1) / target_.lanes), rest % target_.lanes);
-      text_.close();
-    }
+    write_channels(weights);
     for (std::size_t i = 0; i < of_.outer.size(); ++i) text_.close();
   }
 
  private:
+  [[nodiscard]] std::int64_t width() const { return static_cast<std::int64_t>(block_.vectors) * target_.lanes; }
+
+  /// The loop whose steps threads share, or -1 where none has two: the one that keeps them equally busy, and of equals
+  /// the one along which they read less in common.
+  [[nodiscard]] int loop_to_share(int threads) const {
+    double pixels = 1;
+    for (int loop : of_.pixels) pixels *= static_cast<double>(extent_of(nest_, loop));
+    const auto channels = static_cast<double>(extent_of(nest_, of_.m));
+    int best = -1;
+    double least = 0;
+    const auto offer = [&](int loop, std::int64_t size, double in_common) {
+      const std::int64_t units = (extent_of(nest_, loop) + size - 1) / size;
+      const double cost = unevenness(units, threads) + 0.3 * in_common / (pixels + channels);
+      if (units < 2 || (best >= 0 && cost >= least)) return;
+      best = loop;
+      least = cost;
+    };
+    for (int loop : of_.outer) offer(loop, 1, 0);
+    for (int loop : of_.pixels)
+      offer(loop, loop == rows_ ? block_.rows : loop == columns_ ? block_.columns : 1, channels);
+    offer(of_.m, width(), pixels);
+    return best;
+  }
+
   void open(int loop) {
     const std::string name = fmt::format("i{}", loop);
     names_[static_cast<std::size_t>(loop)] = name;
-    text_.loop(name, extent_of(nest_, loop));
+    if (loop == shared_) {
+      open_shared(text_, name, 0, extent_of(nest_, loop), 1, false);
+    } else {
+      text_.loop(name, extent_of(nest_, loop));
+    }
+  }
+
+  /// All pixels under one block of weights: the weights are read once.
+  void write_channels(const std::string& weights) {
+    const bool shared = shared_ == of_.m;
+    const std::int64_t m = extent_of(nest_, of_.m);
+    const std::int64_t k = of_.k_extent(nest_);
+    const std::string name = fmt::format("i{}", of_.m);
+    names_[static_cast<std::size_t>(of_.m)] = name;
+    const std::int64_t whole = m / width() * width();
+    text_.line("const float *restrict {} = {};", shared ? "wm" : "wp", weights);
+    const auto weights_here = [&] {
+      if (shared) text_.line("const float *restrict wp = wm + (long){} * {};", name, k);
+    };
+    if (whole > 0) {
+      if (shared) {
+        open_shared(text_, name, 0, whole, width(), m > whole);
+      } else {
+        text_.open("for (int {0} = 0; {0} < {1}; {0} += {2}, wp += {3})", name, whole, width(), k * width());
+      }
+      weights_here();
+      write_pixels(block_.vectors, 0);
+      text_.close();
+    }
+    if (const std::int64_t rest = m - whole; rest > 0) {
+      open_last(text_, shared);
+      text_.line("const int {} = {};", name, whole);
+      weights_here();
+      write_pixels(static_cast<int>((rest + target_.lanes - 1) / target_.lanes), rest % target_.lanes);
+      text_.close();
+    }
   }
 
   void write_pixels(int vectors, std::int64_t part) {
@@ -129,12 +172,16 @@ class Writer {
     const std::int64_t all = extent_of(nest_, loop);
     const std::int64_t whole = all / size * size;
     if (whole > 0) {
-      text_.loop(name, whole, size);
+      if (loop == shared_) {
+        open_shared(text_, name, 0, whole, size, whole < all);
+      } else {
+        text_.loop(name, whole, size);
+      }
       body(size);
       text_.close();
     }
     if (whole == all) return;
-    text_.open("");
+    open_last(text_, loop == shared_);
     text_.line("const int {} = {};", name, whole);
     body(static_cast<int>(all - whole));
     text_.close();
@@ -216,6 +263,7 @@ class Writer {
   const Access& a_;
   int rows_ = -1;
   int columns_ = -1;
+  int shared_ = -1;  ///< among threads
 };
 
 }  // namespace
@@ -234,32 +282,31 @@ std::optional<Contraction> find_contraction(const FlatNest& nest) {
 }
 
 RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction, const CTarget& target) {
-  // Sixteen sums on AVX-512 keep both multipliers busy; with half the registers, eight and some to spare.
+  // Sixteen sums on AVX-512 keep the multipliers busy; with half the registers, eight and some to spare. Two vectors of
+  // channels were best or close to it in almost every layer that was tuned, then one, then four.
   const int sums = target.registers >= 32 ? 16 : 8;
-  const std::int64_t m = extent_of(nest, contraction.m);
-  const std::int64_t wide = (m + target.lanes - 1) / target.lanes;
+  const std::int64_t wide = (extent_of(nest, contraction.m) + target.lanes - 1) / target.lanes;
+  const auto pixels = [&](std::size_t from_last) {
+    const auto& loops = contraction.pixels;
+    return loops.size() < from_last ? 1 : extent_of(nest, loops[loops.size() - from_last]);
+  };
+  const std::int64_t columns = pixels(1);
+  const std::int64_t rows = pixels(2);
   RegisterBlock best;
   double least = 0;
-  for (int vectors : {2, 4, 1}) {
+  for (int vectors : {2, 1, 4}) {
     if (vectors > wide) continue;
-    const std::int64_t columns = contraction.pixels.empty() ? 1 : extent_of(nest, contraction.pixels.back());
-    const std::int64_t rows =
-        contraction.pixels.size() < 2 ? 1 : extent_of(nest, contraction.pixels[contraction.pixels.size() - 2]);
-    for (int pixels_c = 1; pixels_c <= std::min<std::int64_t>(columns, sums); ++pixels_c)
-      for (int pixels_r = 1; pixels_r <= rows; ++pixels_r) {
-        const int here = pixels_c * pixels_r * vectors;
-        if (here > sums + sums / 2 || pixels_r > 4) continue;
-        // Loads per multiplication, idle sums, and blocks that do not divide the map.
-        const double loads = 1.0 / vectors + 1.0 / (pixels_c * pixels_r);
-        const double idle = here < sums ? static_cast<double>(sums) / here : 1.0;
-        const double uneven = static_cast<double>(round_up(columns, pixels_c) * round_up(rows, pixels_r)) /
-                              static_cast<double>(columns * rows);
-        const double waste = static_cast<double>(round_up(wide, vectors)) / static_cast<double>(wide);
-        const double cost = std::max(1.0, loads) * idle * (0.5 + 0.5 * uneven) * (0.8 + 0.2 * waste) + 0.01 * loads +
-                            (here > sums ? 0.005 : 0.0) + 0.002 * pixels_r;
+    const double preference = vectors == 2 ? 0 : vectors == 1 ? 0.05 : 0.1;
+    for (int c = 1; c <= std::min<std::int64_t>(columns, sums / vectors); ++c)
+      for (int r = 1; r <= std::min<std::int64_t>(rows, 4) && c * r * vectors <= sums; ++r) {
+        const double idle = static_cast<double>(sums) / (c * r * vectors);
+        const double left_over =
+            static_cast<double>(round_up(columns, c) * round_up(rows, r)) / static_cast<double>(columns * rows);
+        const double unused = static_cast<double>(round_up(wide, vectors)) / static_cast<double>(wide);
+        const double cost = idle * (0.8 + 0.2 * left_over) * (0.8 + 0.2 * unused) + preference + 0.01 * r;
         if (least == 0 || cost < least) {
           least = cost;
-          best = {pixels_r, pixels_c, vectors};
+          best = {r, c, vectors};
         }
       }
   }
@@ -297,9 +344,11 @@ void write_packing(CText& text, const FlatNest& nest, const Contraction& contrac
   text.close();
 }
 
-void write_contraction(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
-                       const CTarget& target, const PlaceOf& place, const std::string& packed) {
-  Writer(text, nest, contraction, block, target, place).write(packed);
+bool write_contraction(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
+                       const CTarget& target, const PlaceOf& place, const std::string& packed, int threads) {
+  Writer writer(text, nest, contraction, block, target, place, threads);
+  writer.write(packed);
+  return writer.shared();
 }
 
 }  // namespace kasimir

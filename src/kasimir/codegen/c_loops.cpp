@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/codegen/c_nests.h"
-
-#include "kasimir/base/error.h"
+#include "kasimir/codegen/c_team.h"
 
 #include <algorithm>
 #include <map>
-#include <numbers>
 #include <set>
 
 namespace kasimir {
@@ -24,10 +22,14 @@ using Steps = std::vector<std::pair<int, std::int64_t>>;
 
 class Loops {
  public:
-  Loops(CText& text, const FlatNest& nest, const CTarget& target, const PlaceOf& place)
-      : text_(text), nest_(nest), target_(target), place_(place), names_(nest.loops.size()) {}
+  Loops(CText& text, const FlatNest& nest, const CTarget& target, const PlaceOf& place, int threads)
+      : text_(text), nest_(nest), target_(target), place_(place), threads_(threads), names_(nest.loops.size()) {}
 
-  void write() {
+  [[nodiscard]] bool shared() const { return shared_ >= 0; }
+
+  [[nodiscard]] int result_over_vectors() const { return along_result_ ? vector_ : -1; }
+
+  void choose_vectors() {
     vector_ = contiguous_result();
     along_result_ = vector_ >= 0;
     const int reduced = contiguous_reduction();
@@ -36,11 +38,16 @@ class Loops {
       vector_ = reduced;
       along_result_ = false;
     }
+  }
+
+  void write() {
+    choose_vectors();
     if (along_result_) tiled_ = neighbouring_results();
     std::vector<int> outer;
     for (int loop = 0; loop < nest_.free; ++loop)
       if (loop != vector_ && loop != tiled_) outer.push_back(loop);
     std::ranges::stable_sort(outer, [&](int a, int b) { return stride_of(nest_.out, a) > stride_of(nest_.out, b); });
+    if (threads_ > 1) shared_ = loop_to_share(outer);
     for (int loop : outer) open(loop);
     if (tiled_ >= 0) {
       write_tiles();
@@ -58,7 +65,28 @@ class Loops {
   void open(int loop) {
     const std::string name = fmt::format("i{}", loop);
     names_[static_cast<std::size_t>(loop)] = name;
-    text_.loop(name, extent(loop));
+    if (loop == shared_) {
+      open_shared(text_, name, 0, extent(loop), 1, false);
+    } else {
+      text_.loop(name, extent(loop));
+    }
+  }
+
+  /// The loop whose steps threads share, or -1 where none has two: the outermost of those that keep them equally busy.
+  [[nodiscard]] int loop_to_share(const std::vector<int>& outer) const {
+    int best = -1;
+    double least = 0;
+    const auto offer = [&](int loop, std::int64_t size, double penalty) {
+      const std::int64_t units = (extent(loop) + size - 1) / size;
+      const double cost = unevenness(units, threads_) + penalty;
+      if (units < 2 || (best >= 0 && cost >= least)) return;
+      best = loop;
+      least = cost;
+    };
+    for (int loop : outer) offer(loop, 1, 0);
+    if (tiled_ >= 0) offer(tiled_, tile_size(), 0.05);
+    if (along_result_) offer(vector_, vectors_at_once() * target_.lanes, 0.1);
+    return best;
   }
 
   [[nodiscard]] std::vector<const Access*> reads() const {
@@ -115,21 +143,32 @@ class Loops {
     return found;
   }
 
-  void write_tiles() {
+  /// Tiles of nearly equal size: 7 as 7, 10 as 5 and 5.
+  [[nodiscard]] int tile_size() const {
     const int most = target_.registers >= 32 ? 8 : 4;
     const std::int64_t all = extent(tiled_);
-    // Blocks of nearly equal size: 7 as 7, 10 as 5 and 5.
-    const auto blocks = static_cast<int>((all + most - 1) / most);
-    const auto size = static_cast<int>((all + blocks - 1) / blocks);
+    const std::int64_t blocks = (all + most - 1) / most;
+    return static_cast<int>((all + blocks - 1) / blocks);
+  }
+  /// Several where something is reduced: one sum alone would wait for itself.
+  [[nodiscard]] int vectors_at_once() const { return nest_.nest->reduce == Reduce::none || tiled_ >= 0 ? 1 : 4; }
+
+  void write_tiles() {
+    const std::int64_t all = extent(tiled_);
+    const int size = tile_size();
     const std::int64_t whole = all / size * size;
     const std::string name = fmt::format("i{}", tiled_);
     names_[static_cast<std::size_t>(tiled_)] = name;
-    text_.loop(name, whole, size);
+    if (tiled_ == shared_) {
+      open_shared(text_, name, 0, whole, size, whole < all);
+    } else {
+      text_.loop(name, whole, size);
+    }
     tile_ = size;
     for (const auto& [low, high] : ranges()) write_range(low, high);
     text_.close();
     if (whole == all) return;
-    text_.open("");
+    open_last(text_, tiled_ == shared_);
     text_.line("const int {} = {};", name, whole);
     tile_ = static_cast<int>(all - whole);
     for (const auto& [low, high] : ranges()) write_range(low, high);
@@ -338,20 +377,23 @@ class Loops {
       text_.close();
       return;
     }
-    // Several vectors at once where something is reduced: one sum alone would wait for itself.
-    const int most = nest_.nest->reduce == Reduce::none || tiled_ >= 0 ? 1 : 4;
+    const int most = vectors_at_once();
     const std::int64_t step = static_cast<std::int64_t>(most) * target_.lanes;
     const std::string name = fmt::format("i{}", vector_);
     names_[static_cast<std::size_t>(vector_)] = name;
     const std::int64_t whole = low + (high - low) / step * step;
     if (whole > low) {
-      text_.open("for (int {0} = {1}; {0} < {2}; {0} += {3})", name, low, whole, step);
+      if (vector_ == shared_) {
+        open_shared(text_, name, low, whole - low, step, whole < high);
+      } else {
+        text_.open("for (int {0} = {1}; {0} < {2}; {0} += {3})", name, low, whole, step);
+      }
       write_chunk(low, most, 0);
       text_.close();
     }
     if (whole == high) return;
     const std::int64_t rest = high - whole;
-    text_.open("");
+    open_last(text_, vector_ == shared_);
     text_.line("const int {} = {};", name, whole);
     write_chunk(low, static_cast<int>((rest + target_.lanes - 1) / target_.lanes), rest % target_.lanes);
     text_.close();
@@ -394,96 +436,30 @@ class Loops {
   const FlatNest& nest_;
   const CTarget& target_;
   const PlaceOf& place_;
+  int threads_;
   std::vector<std::string> names_;  ///< per loop: its value in C
   int vector_ = -1;                 ///< the loop that runs over vectors
   bool along_result_ = false;
   int tiled_ = -1;                             ///< a loop of the result of which several steps are taken at once
   int tile_ = 1;                               ///< how many
+  int shared_ = -1;                            ///< the loop of which each thread does a part
   std::map<std::string, std::string> loaded_;  ///< what was read at a step, and the name of its value
 };
 
-std::string scalar_call(Fn fn, const std::string& a, const std::string& b) {
-  switch (fn) {
-    case Fn::add:
-    case Fn::join:
-      return a + " + " + b;
-    case Fn::sub:
-      return a + " - " + b;
-    case Fn::mul:
-      return a + " * " + b;
-    case Fn::div:
-      return a + " / " + b;
-    case Fn::max:
-      return "fmax(" + a + ", " + b + ")";
-    case Fn::min:
-      return "fmin(" + a + ", " + b + ")";
-    case Fn::neg:
-      return "-" + a;
-    case Fn::abs:
-      return "fabs(" + a + ")";
-    case Fn::relu:
-      return "fmax(" + a + ", 0.0)";
-    case Fn::exp:
-      return "exp(" + a + ")";
-    case Fn::sqrt:
-      return "sqrt(" + a + ")";
-    case Fn::rsqrt:
-      return "1.0 / sqrt(" + a + ")";
-    case Fn::sin:
-      return "sin(" + a + ")";
-    case Fn::tanh:
-      return "tanh(" + a + ")";
-    case Fn::sigmoid:
-      return "1.0 / (1.0 + exp(-" + a + "))";
-    case Fn::gelu:
-      return "0.5 * " + a + " * erfc(-" + a + " * 0.70710678118654752)";
-    case Fn::hardswish:
-      return a + " * fmin(fmax(" + a + " + 3.0, 0.0), 6.0) / 6.0";
-  }
-  return {};
-}
-
 }  // namespace
 
-void write_loops(CText& text, const FlatNest& nest, const CTarget& target, const PlaceOf& place) {
-  Loops(text, nest, target, place).write();
+int loop_over_vectors(const FlatNest& nest, const CTarget& target) {
+  CText nowhere;
+  const PlaceOf no_place;
+  Loops loops(nowhere, nest, target, no_place, 1);
+  loops.choose_vectors();
+  return loops.result_over_vectors();
 }
 
-void write_scalar_loops(CText& text, const FlatNest& flat, const PlaceOf& place) {
-  const Nest& nest = *flat.nest;
-  KASIMIR_CHECK(nest.epilogue.empty(), "nest {} has an epilogue and runs once", nest.name);
-  text.open("");
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < flat.loops.size(); ++i) names.push_back(fmt::format("i{}", i));
-  for (int loop = 0; loop < flat.free; ++loop)
-    text.loop(names[static_cast<std::size_t>(loop)], flat.loops[static_cast<std::size_t>(loop)].extent);
-  const bool reduces = nest.reduce != Reduce::none;
-  if (reduces) text.line("double acc = {};", nest.reduce == Reduce::max ? "-INFINITY" : "0.0");
-  for (int loop = flat.free; loop < static_cast<int>(flat.loops.size()); ++loop)
-    text.loop(names[static_cast<std::size_t>(loop)], flat.loops[static_cast<std::size_t>(loop)].extent);
-  std::vector<std::string> values(nest.value.size());
-  for (std::size_t i = 0; i < nest.value.size(); ++i) {
-    values[i] = fmt::format("v{}", i);
-    std::string value;
-    if (const auto* constant = std::get_if<Constant>(&nest.value[i])) {
-      value = fmt::format("{:.17g}", constant->value.value() * (constant->half_pi ? std::numbers::pi / 2 : 1.0));
-    } else if (const auto* apply = std::get_if<Apply>(&nest.value[i])) {
-      value = scalar_call(apply->fn, values[static_cast<std::size_t>(apply->a)],
-                          apply->b < 0 ? "" : values[static_cast<std::size_t>(apply->b)]);
-    } else {
-      const std::string condition = inside(*flat.value[i], names);
-      value = "*(" + address(*flat.value[i], names, place) + ")";
-      if (!condition.empty()) value = "(" + condition + ") ? " + value + " : 0.0";
-    }
-    text.line("const double {} = {};", values[i], value);
-  }
-  if (reduces)
-    text.line("acc = {};", nest.reduce == Reduce::max ? fmt::format("fmax(acc, {})", values.back())
-                                                      : fmt::format("acc + {}", values.back()));
-  for (int loop = flat.free; loop < static_cast<int>(flat.loops.size()); ++loop) text.close();
-  text.line("*({}) = (float)({:.17g} * {});", address(flat.out, names, place), nest.factor,
-            reduces ? "acc" : values.back());
-  for (int loop = 0; loop <= flat.free; ++loop) text.close();
+bool write_loops(CText& text, const FlatNest& nest, const CTarget& target, const PlaceOf& place, int threads) {
+  Loops loops(text, nest, target, place, threads);
+  loops.write();
+  return loops.shared();
 }
 
 }  // namespace kasimir

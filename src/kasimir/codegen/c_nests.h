@@ -7,12 +7,27 @@
 
 /// How one nest becomes C. Three templates: loops over vectors for anything, register-blocked products for sums of
 /// products, Winograd for 3 x 3 windows. Each writes the body of a function that sees the workspace `W` and the
-/// prepared weights `P`.
+/// prepared weights `P`. With several threads the body also sees `thread` and `threads` (c_team.h) and does its share;
+/// the answer is false where nothing can be shared: then the body does everything.
 namespace kasimir {
 
 /// Any nest: the loop along which the result is contiguous runs over vectors; where the result has none, the reduced
 /// loop along which a read is.
-void write_loops(CText& text, const FlatNest& nest, const CTarget& target, const PlaceOf& place);
+bool write_loops(CText& text, const FlatNest& nest, const CTarget& target, const PlaceOf& place, int threads);
+
+/// The loop of the result that runs over vectors there; -1 where a reduced one does, or none.
+int loop_over_vectors(const FlatNest& nest, const CTarget& target);
+
+/// A copy of what a nest reads of a tensor, in the order of its loops with one of them innermost.
+struct Repacked {
+  Access from;
+  Access to;  ///< its tensor is for the caller to name
+  std::int64_t size = 0;
+};
+/// Nothing where vectors along the loop are read at once anyway, where coordinates are guarded, or where elements would
+/// be stored several times.
+std::optional<Repacked> repacked_along(const FlatNest& nest, const Access& access, int loop);
+void write_repacking(CText& text, const std::vector<BoundIter>& loops, const Repacked& copy, const PlaceOf& place);
 
 /// The same nest one element at a time in double precision: for what runs once.
 void write_scalar_loops(CText& text, const FlatNest& nest, const PlaceOf& place);
@@ -45,8 +60,8 @@ std::int64_t packed_size(const FlatNest& nest, const Contraction& contraction, c
 /// Packs operand `b` from its place to `packed`.
 void write_packing(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
                    const CTarget& target, const PlaceOf& place, const std::string& packed);
-void write_contraction(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
-                       const CTarget& target, const PlaceOf& place, const std::string& packed);
+bool write_contraction(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
+                       const CTarget& target, const PlaceOf& place, const std::string& packed, int threads);
 
 /// A product of 3 x 3 windows with stride 1: what Winograd's algorithm computes.
 struct WindowProduct {
@@ -72,6 +87,22 @@ struct WinogradBlock {
   bool operator==(const WinogradBlock&) const = default;
 };
 WinogradBlock default_winograd(const Nest& nest, const WindowProduct& product, const CTarget& target, int m);
+/// The same with narrower register blocks where threads could share neither blocks of tiles nor of channels.
+WinogradBlock winograd_for_team(const WinogradBlock& block, const Nest& nest, const WindowProduct& product,
+                                const CTarget& target, int threads);
+
+/// An estimate of the nest's time in seconds, m = 0 for the direct product: multiplications at full speed, the packed
+/// weights read once, transforms. For the choice of a default only: tuning measures.
+double estimated_seconds(const Nest& nest, const WindowProduct& product, int m);
+
+/// The parts of that estimate for Winograd's algorithm.
+struct WinogradSeconds {
+  double products = 0;
+  double weights = 0;
+  double input = 0;   ///< transform
+  double output = 0;  ///< transform
+};
+WinogradSeconds winograd_seconds(const Nest& nest, const WindowProduct& product, int m);
 
 /// What the tiles read beyond the map.
 std::vector<Overhang> winograd_overhang(const NestProgram& program, const Nest& nest, const WindowProduct& product,
@@ -83,8 +114,9 @@ std::int64_t winograd_scratch_size(const Nest& nest, const WindowProduct& produc
 void write_winograd_packing(CText& text, const NestProgram& program, const Nest& nest, const MemoryPlan& plan,
                             const WindowProduct& product, const WinogradBlock& block, const CTarget& target,
                             const PlaceOf& place, const std::string& packed);
-void write_winograd(CText& text, const NestProgram& program, const Nest& nest, const MemoryPlan& plan,
+/// `scratch` is of this thread alone.
+bool write_winograd(CText& text, const NestProgram& program, const Nest& nest, const MemoryPlan& plan,
                     const WindowProduct& product, const WinogradBlock& block, const CTarget& target,
-                    const PlaceOf& place, const std::string& packed, const std::string& scratch);
+                    const PlaceOf& place, const std::string& packed, const std::string& scratch, int threads);
 
 }  // namespace kasimir

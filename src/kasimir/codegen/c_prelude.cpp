@@ -14,6 +14,14 @@ typedef float vf_mem __attribute__((vector_size(4 * LANES), aligned(4), may_alia
 #define ST(p, v) (*(vf_mem *)(p) = (vf_mem)(v))
 #define SET1(x) ((float)(x) - (vf){0})
 
+/* The compiler must not conclude from inside such a function that a call may move or go: GCC 12 at -O2 has dropped
+   calls of nests that were only kept from inlining, and other threads may write what they read. */
+#if defined(__clang__)
+#define KSM_APART __attribute__((noinline))
+#else
+#define KSM_APART __attribute__((noipa))
+#endif
+
 static inline int ksm_wrap(int at, int extent) {
   at %= extent;
   return at < 0 ? at + extent : at;

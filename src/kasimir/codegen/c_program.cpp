@@ -2,13 +2,13 @@
 #include "kasimir/codegen/c_program.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/codegen/c_team.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace kasimir {
 namespace {
-
-std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
 /// One nest with what its method found in it.
 struct Planned {
@@ -16,9 +16,11 @@ struct Planned {
   Method method;
   std::optional<Contraction> contraction;
   std::optional<WindowProduct> product;
-  std::int64_t packed = -1;   ///< place of the packed operand: in P, or in W where it is an activation
-  bool packed_once = false;   ///< in P
-  std::int64_t scratch = -1;  ///< place in W
+  std::int64_t packed = -1;       ///< place of the packed operand: in P, or in W where it is an activation
+  bool packed_once = false;       ///< in P
+  std::int64_t scratch = -1;      ///< place in W
+  std::int64_t scratch_size = 0;  ///< of one thread
+  bool shared = false;            ///< all threads compute it together
 };
 
 class Generator {
@@ -26,18 +28,21 @@ class Generator {
   Generator(const NestProgram& program, const std::vector<Method>& methods, const COptions& options)
       : program_(program), options_(options) {
     KASIMIR_CHECK(methods.size() == program.run.size(), "{} methods for {} nests", methods.size(), program.run.size());
+    KASIMIR_CHECK(!options.timed || options.threads == 1, "nests are timed on one thread, not {}", options.threads);
     result_.methods = methods;
     plan_layout();
     place_weights();
     for (std::size_t i = 0; i < program.run.size(); ++i) plan_nest(program.run[i], methods[i]);
     result_.prepared_size = prepared_ + slack;
-    result_.workspace_size = workspace_ + slack;
+    share_ = round_up(workspace_ + slack, 16);
+    result_.workspace_size = copies() * share_;
+    result_.threads = options.threads;
     result_.input_size = program.batch * per_image(program.input);
     result_.output_size = program.batch * per_image(program.output);
   }
 
   CProgram run() {
-    write_header();
+    result_.header = c_header(program_, options_, result_);
     write_source();
     return std::move(result_);
   }
@@ -45,6 +50,13 @@ class Generator {
  private:
   // Reads of a last partial vector may pass the end of what is stored.
   static constexpr std::int64_t slack = 64;
+
+  /// Threads split the batch where it has enough runs of the last segment; otherwise they share every nest.
+  [[nodiscard]] bool together() const {
+    return options_.threads > 1 && program_.batch / program_.segments.back().batch < options_.threads;
+  }
+  /// Of the workspace.
+  [[nodiscard]] int copies() const { return together() ? 1 : options_.threads; }
 
   [[nodiscard]] std::int64_t per_image(int tensor) const {
     const BoundTensor& of = program_.tensors[static_cast<std::size_t>(tensor)];
@@ -95,7 +107,7 @@ class Generator {
   }
 
   void plan_nest(const Nest& nest, const Method& method) {
-    Planned planned{flatten(program_, nest, memory_), method, {}, {}, -1, false, -1};
+    Planned planned{flatten(program_, nest, memory_), method, {}, {}};
     int packed_node = -1;
     if (const auto* block = std::get_if<RegisterBlock>(&method)) {
       planned.contraction = find_contraction(planned.flat);
@@ -103,22 +115,44 @@ class Generator {
       packed_node = planned.contraction->b;
       place_packed(planned, nest, packed_node,
                    packed_size(planned.flat, *planned.contraction, *block, options_.target));
-    } else if (const auto* winograd = std::get_if<WinogradBlock>(&method)) {
+    } else if (auto* winograd = std::get_if<WinogradBlock>(&planned.method)) {
       planned.product = find_window_product(program_, nest);
+      if (together())
+        *winograd = winograd_for_team(*winograd, nest, *planned.product, options_.target, options_.threads);
       packed_node = planned.product->b;
       place_packed(planned, nest, packed_node,
                    winograd_packed_size(nest, *planned.product, *winograd, options_.target));
-      planned.scratch = take_w(winograd_scratch_size(nest, *planned.product, *winograd, options_.target));
+      planned.scratch_size =
+          round_up(winograd_scratch_size(nest, *planned.product, *winograd, options_.target), together() ? 16 : 1);
+      planned.scratch = take_w(planned.scratch_size * (together() ? options_.threads : 1));
     }
+    if (std::holds_alternative<UseLoops>(method)) repack(planned.flat);
     const auto keep = [&](const std::vector<std::optional<Access>>& accesses, int packed) {
       for (std::size_t i = 0; i < accesses.size(); ++i)
-        if (accesses[i] && static_cast<int>(i) != packed &&
+        if (accesses[i] && static_cast<int>(i) != packed && !is_repacked(accesses[i]->tensor) &&
             program_.known[static_cast<std::size_t>(accesses[i]->tensor)])
           in_p(accesses[i]->tensor);
     };
     keep(planned.flat.value, packed_node);
     keep(planned.flat.epilogue, -1);
     nests_.push_back(std::move(planned));
+  }
+  /// Weights that the nest would gather one by one get a copy in the order of its vectors.
+  void repack(FlatNest& flat) {
+    const int loop = loop_over_vectors(flat, options_.target);
+    for (std::optional<Access>& access : flat.value) {
+      if (!access || !program_.known[static_cast<std::size_t>(access->tensor)]) continue;
+      auto copy = repacked_along(flat, *access, loop);
+      if (!copy) continue;
+      place_p_.push_back(take_p(copy->size));
+      copy->to.tensor = static_cast<int>(place_p_.size()) - 1;
+      access = copy->to;
+      repacked_.push_back({*std::move(copy), flat.loops});
+    }
+  }
+  /// Copies are numbered after the program's tensors.
+  [[nodiscard]] bool is_repacked(int tensor) const {
+    return static_cast<std::size_t>(tensor) >= program_.tensors.size();
   }
   void place_packed(Planned& planned, const Nest& nest, int node, std::int64_t size) {
     const auto& read = std::get<BoundRead>(nest.value[static_cast<std::size_t>(node)]);
@@ -129,113 +163,174 @@ class Generator {
   /// Where a tensor begins while a segment of so many images runs from image `first`.
   [[nodiscard]] std::string running(int tensor, std::int64_t images) const {
     const auto t = static_cast<std::size_t>(tensor);
-    if (program_.known[t]) return fmt::format("P + {}", place_p_[t]);
+    if (is_repacked(tensor) || program_.known[t]) return fmt::format("P + {}", place_p_[t]);
     const std::int64_t held = program_.tensors[t].axes[0].extent;
     return held > images ? fmt::format("W + first % {} * {}", held, memory_.layouts[t].strides[0]) : "W";
   }
   /// Where a tensor begins while weights are prepared.
   [[nodiscard]] std::string preparing(int tensor) const {
     const auto t = static_cast<std::size_t>(tensor);
-    return place_q_[t] >= 0 ? fmt::format("Q + {}", place_q_[t]) : fmt::format("P + {}", place_p_[t]);
+    return !is_repacked(tensor) && place_q_[t] >= 0 ? fmt::format("Q + {}", place_q_[t])
+                                                    : fmt::format("P + {}", place_p_[t]);
   }
 
-  void write_header() {
-    CText text;
-    const std::string& name = options_.name;
-    const auto& in = program_.tensors[static_cast<std::size_t>(program_.input)].axes;
-    const auto& out = program_.tensors[static_cast<std::size_t>(program_.output)].axes;
-    const auto shape = [this](const auto& axes, ImageLayout layout) {
-      std::string list = fmt::format("{}", program_.batch);
-      if (layout == ImageLayout::nchw)
-        return fmt::format("{} x {} x {} x {} (image, channel, row, column)", list, axes[1].extent, axes[2].extent,
-                           axes[3].extent);
-      return fmt::format("{} x {} x {} x {} (image, row, column, channel)", list, axes[2].extent, axes[3].extent,
-                         axes[1].extent);
-    };
-    text.line("#pragma once");
-    text.line(
-        "/* Generated by Kasimir. Plain C11, no allocation, no global state: calls with different workspaces may");
-    text.line(" * run at the same time. All arrays hold floats.");
-    text.line(" *");
-    text.line(" *   1. {0}_prepare(weights, prepared)   once for all threads", name);
-    text.line(" *   2. {0}_init(workspace)              once for each workspace", name);
-    text.line(" *   3. {0}_run(prepared, workspace, input, output)   as often as wanted", name);
-    text.line(" *");
-    text.line(" * input:  {}", shape(in, options_.input));
-    text.line(" * output: {}", shape(out, options_.output));
-    text.line(" * weights, one after another:");
-    for (const WeightSlot& slot : result_.weights) text.line(" *   {:>9} {} [{}]", slot.offset, slot.name, slot.size);
-    text.line(" */");
-    text.line("#ifdef __cplusplus");
-    text.line("extern \"C\" {{");
-    text.line("#endif");
-    text.line("enum {{");
-    text.line("  {}_input_size = {},", name, result_.input_size);
-    text.line("  {}_output_size = {},", name, result_.output_size);
-    text.line("  {}_weights_size = {},", name, result_.weights_size);
-    text.line("  {}_prepared_size = {},", name, result_.prepared_size);
-    text.line("  {}_workspace_size = {}", name, result_.workspace_size);
-    text.line("}};");
-    text.line("void {}_prepare(const float *weights, float *prepared);", name);
-    text.line("void {}_init(float *workspace);", name);
-    text.line("void {}_run(const float *prepared, float *workspace, const float *input, float *output);", name);
-    text.line("#ifdef __cplusplus");
-    text.line("}}");
-    text.line("#endif");
-    result_.header = text.str();
+  void write_clock(CText& text) const {
+    text.line("#include <time.h>");
+    text.line("double {}_times[{}];", options_.name, program_.run.size());
+    text.line("static struct timespec ksm_start;");
+    text.line("static void ksm_begin(void) {{ clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ksm_start); }}");
+    text.open("static double ksm_end(void)");
+    text.line("struct timespec now;");
+    text.line("clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);");
+    text.line("return 1e9 * (double)(now.tv_sec - ksm_start.tv_sec) + (double)(now.tv_nsec - ksm_start.tv_nsec);");
+    text.close();
   }
 
   void write_source() {
     CText text;
+    if (options_.timed) text.line("#define _POSIX_C_SOURCE 200809L");
     text.line("#include \"{}.h\"", options_.name);
     text.line("#include <math.h>");
     text.line("#include <string.h>");
     text.line("{}", c_prelude(options_.target));
+    if (together()) text.line("{}", c_team_prelude());
+    if (options_.timed) write_clock(text);
     for (std::size_t s = 0; s < program_.segments.size(); ++s) write_segment(text, s);
     write_prepare(text);
     text.open("void {}_init(float *W)", options_.name);
     text.line("memset(W, 0, sizeof(float) * {});", result_.workspace_size);
     text.close();
     text.open("void {}_run(const float *P, float *W, const float *in, float *out)", options_.name);
-    text.open("for (long first = 0; first < {}; first += {})", program_.batch, program_.segments.back().batch);
-    text.line("s{}(P, W, in, out, first);", program_.segments.size() - 1);
-    text.close();
+    write_run(text);
     text.close();
     result_.source = text.str();
   }
 
-  /// A segment runs those before it until it has its images.
-  void write_segment(CText& text, std::size_t s) {
-    const Segment& segment = program_.segments[s];
-    for (std::size_t i = segment.begin; i < segment.end; ++i) write_nest(text, i, segment.batch);
-    text.open("static void s{}(const float *P, float *W, const float *in, float *out, long first)", s);
-    text.line("(void)in, (void)out;");
-    if (s == 0) {
-      write_transfer(text, program_.input, options_.input, segment.batch, true);
+  void write_run(CText& text) {
+    const std::int64_t step = program_.segments.back().batch;
+    const std::size_t last = program_.segments.size() - 1;
+    if (together()) {
+      text.line("ksm_gate gate = {{0, 0}};");
+      text.line("#ifdef _OPENMP");
+      text.line("#pragma omp parallel num_threads({})", options_.threads);
+      text.line("#endif");
+      text.open("");
+      text.line("#ifdef _OPENMP");
+      text.line("const int thread = omp_get_thread_num(), threads = omp_get_num_threads();");
+      text.line("#else");
+      text.line("const int thread = 0, threads = 1;");
+      text.line("#endif");
+      text.open("for (long first = 0; first < {}; first += {})", program_.batch, step);
+      text.line("s{}(P, W, in, out, first, &gate, thread, threads);", last);
+      text.close();
+    } else if (options_.threads > 1) {
+      text.line("#pragma omp parallel for num_threads({}) schedule(static, 1)", options_.threads);
+      text.open("for (long thread = 0; thread < {}; ++thread)", options_.threads);
+      const std::int64_t runs = program_.batch / step;
+      text.line("for (long i = {0} * thread / {1}; i < {0} * (thread + 1) / {1}; ++i)", runs, options_.threads);
+      text.line("  s{}(P, W + thread * {}, in, out, i * {});", last, share_, step);
     } else {
-      text.line("for (long i = 0; i < {}; i += {}) s{}(P, W, in, out, first + i);", segment.batch,
-                program_.segments[s - 1].batch, s - 1);
+      text.open("for (long first = 0; first < {}; first += {})", program_.batch, step);
+      text.line("s{}(P, W, in, out, first);", last);
     }
-    for (std::size_t i = segment.begin; i < segment.end; ++i) text.line("n{}(P, W, first);", i);
-    if (s + 1 == program_.segments.size()) write_transfer(text, program_.output, options_.output, segment.batch, false);
     text.close();
   }
 
-  void write_nest(CText& text, std::size_t i, std::int64_t images) {
-    const Planned& of = nests_[i];
-    const PlaceOf place = [this, images](int tensor) { return running(tensor, images); };
-    text.line("/* {}: {} */", str(of.method), str(program_, *of.flat.nest));
-    text.open("static void n{}(const float *restrict P, float *restrict W, long first)", i);
-    text.line("(void)P, (void)first;");
-    const std::string packed = fmt::format("{} + {}", of.packed_once ? "P" : "W", of.packed);
-    if (const auto* block = std::get_if<RegisterBlock>(&of.method)) {
-      if (!of.packed_once) write_packing(text, of.flat, *of.contraction, *block, options_.target, place, packed);
-      write_contraction(text, of.flat, *of.contraction, *block, options_.target, place, packed);
-    } else if (const auto* winograd = std::get_if<WinogradBlock>(&of.method)) {
-      write_winograd(text, program_, *of.flat.nest, memory_, *of.product, *winograd, options_.target, place, packed,
-                     fmt::format("W + {}", of.scratch));
+  /// A segment runs those before it until it has its images. Threads that share nests have met where it begins, and
+  /// meet where it ends.
+  void write_segment(CText& text, std::size_t s) {
+    const Segment& segment = program_.segments[s];
+    for (std::size_t i = segment.begin; i < segment.end; ++i) write_nest(text, i, segment.batch);
+    text.open("static void s{}(const float *P, float *W, const float *in, float *out, long first{})", s,
+              together() ? ", ksm_gate *gate, int thread, int threads" : "");
+    text.line("(void)in, (void)out;");
+    alone_ = false;
+    if (s == 0) {
+      write_transfer(text, program_.input, options_.input, segment.batch, true);
     } else {
-      write_loops(text, of.flat, options_.target, place);
+      text.line("for (long i = 0; i < {}; i += {}) s{}(P, W, in, out, first + i{});", segment.batch,
+                program_.segments[s - 1].batch, s - 1, together() ? ", gate, thread, threads" : "");
+    }
+    for (std::size_t i = segment.begin; i < segment.end; ++i) write_call(text, i);
+    if (s + 1 == program_.segments.size()) write_transfer(text, program_.output, options_.output, segment.batch, false);
+    if (alone_) text.line("ksm_wait(gate, threads);");
+    text.close();
+  }
+
+  /// What follows is done by all threads, each its share, or by the first one alone.
+  void begin_step(CText& text, bool shared) {
+    if (!together()) return;
+    if (shared && alone_) text.line("ksm_wait(gate, threads);");
+    alone_ = !shared;
+    if (!shared) text.open("if (thread == 0)");
+  }
+  void end_step(CText& text, bool shared) {
+    if (!together()) return;
+    if (shared) {
+      text.line("ksm_wait(gate, threads);");
+    } else {
+      text.close();
+    }
+  }
+
+  void write_call(CText& text, std::size_t i) {
+    const Planned& of = nests_[i];
+    if (together() && packs(of)) {
+      begin_step(text, false);
+      text.line("p{}(P, W, first);", i);
+      end_step(text, false);
+    }
+    begin_step(text, of.shared);
+    if (options_.timed) text.line("ksm_begin();");
+    text.line("n{}(P, W, first{});", i, together() ? ", thread, threads" : "");
+    if (options_.timed) text.line("{}_times[{}] += ksm_end();", options_.name, i);
+    end_step(text, of.shared);
+  }
+
+  /// An activation is packed before the product.
+  [[nodiscard]] static bool packs(const Planned& of) { return of.contraction && !of.packed_once; }
+
+  /// On one thread.
+  [[nodiscard]] double seconds(const Planned& of) const {
+    constexpr double multiply_adds = 50e9;
+    constexpr double weight_floats = 5e9;
+    constexpr double loop_steps = 8e9;
+    if (const auto* winograd = std::get_if<WinogradBlock>(&of.method))
+      return estimated_seconds(*of.flat.nest, *of.product, winograd->m);
+    const auto points = static_cast<double>(of.flat.nest->points());
+    if (!of.contraction) return points / loop_steps;
+    const auto* block = std::get_if<RegisterBlock>(&of.method);
+    const auto packed = static_cast<double>(packed_size(of.flat, *of.contraction, *block, options_.target));
+    return points / multiply_adds + packed / weight_floats;
+  }
+
+  void write_nest(CText& text, std::size_t i, std::int64_t images) {
+    Planned& of = nests_[i];
+    const PlaceOf place = [this, images](int tensor) { return running(tensor, images); };
+    const std::string packed = fmt::format("{} + {}", of.packed_once ? "P" : "W", of.packed);
+    const int threads = together() && seconds(of) > options_.shortest_shared_seconds ? options_.threads : 1;
+    const char* more = together() ? ", int thread, int threads" : "";
+    if (together() && packs(of)) {
+      text.open("static KSM_APART void p{}(const float *restrict P, float *restrict W, long first)", i);
+      text.line("(void)P, (void)first;");
+      write_packing(text, of.flat, *of.contraction, std::get<RegisterBlock>(of.method), options_.target, place, packed);
+      text.close();
+    }
+    text.line("/* {}: {} */", str(of.method), str(program_, *of.flat.nest));
+    text.open("static KSM_APART void n{}(const float *restrict P, float *restrict W, long first{})", i, more);
+    text.line("(void)P, (void)first;");
+    if (together()) text.line("(void)thread, (void)threads;");
+    if (const auto* block = std::get_if<RegisterBlock>(&of.method)) {
+      if (packs(of) && !together())
+        write_packing(text, of.flat, *of.contraction, *block, options_.target, place, packed);
+      of.shared = write_contraction(text, of.flat, *of.contraction, *block, options_.target, place, packed, threads);
+    } else if (const auto* winograd = std::get_if<WinogradBlock>(&of.method)) {
+      const std::string scratch =
+          fmt::format("W + {}{}", of.scratch, together() ? fmt::format(" + (long)thread * {}", of.scratch_size) : "");
+      of.shared = write_winograd(text, program_, *of.flat.nest, memory_, *of.product, *winograd, options_.target, place,
+                                 packed, scratch, threads);
+    } else {
+      of.shared = write_loops(text, of.flat, options_.target, place, threads);
     }
     text.close();
   }
@@ -249,6 +344,7 @@ class Generator {
       text.line("/* {} */", str(program_, nest));
       write_scalar_loops(text, flatten(program_, nest, memory_), place);
     }
+    for (const auto& [copy, loops] : repacked_) write_repacking(text, loops, copy, place);
     for (std::size_t t = 0; t < program_.tensors.size(); ++t)
       if (place_q_[t] >= 0 && place_p_[t] >= 0)
         text.line("memcpy(P + {}, Q + {}, sizeof(float) * {});", place_p_[t], place_q_[t],
@@ -275,8 +371,16 @@ class Generator {
     const std::int64_t h = axes[2].extent;
     const std::int64_t w = axes[3].extent;
     const bool nchw = layout == ImageLayout::nchw;
+    constexpr double floats_a_second = 1e9;
+    const bool shared = together() && h > 1 &&
+                        static_cast<double>(images * c * h * w) > options_.shortest_shared_seconds * floats_a_second;
+    begin_step(text, shared);
     text.loop("n", images);
-    text.loop("h", h);
+    if (shared) {
+      open_shared(text, "h", 0, h, 1, false);
+    } else {
+      text.loop("h", h);
+    }
     text.loop("w", w);
     text.open("for (int c = 0; c < {}; ++c)", c);
     const std::string outside = nchw ? fmt::format("(((first + n) * {} + c) * {} + h) * {} + w", c, h, w)
@@ -290,6 +394,7 @@ class Generator {
       text.line("out[{}] = {};", outside, inside);
     }
     for (int i = 0; i < 4; ++i) text.close();
+    end_step(text, shared);
   }
 
   const NestProgram& program_;
@@ -298,9 +403,12 @@ class Generator {
   MemoryPlan memory_;
   std::vector<Planned> nests_;
   std::vector<std::int64_t> place_q_;  ///< per tensor: in the caller's weights; -1
-  std::vector<std::int64_t> place_p_;  ///< per tensor: in the prepared weights; -1
+  std::vector<std::int64_t> place_p_;  ///< per tensor and copy: in the prepared weights; -1
+  std::vector<std::pair<Repacked, std::vector<BoundIter>>> repacked_;  ///< with the loops of its nest
   std::int64_t prepared_ = 0;
   std::int64_t workspace_ = 0;
+  std::int64_t share_ = 0;  ///< of the workspace, for one thread
+  bool alone_ = false;      ///< while text is written: the first thread was alone since the last gate
 };
 
 }  // namespace
@@ -313,16 +421,33 @@ std::string str(const Method& method) {
   return "loops";
 }
 
+std::optional<Method> parse_method(const std::string& text) {
+  if (text == "loops") return UseLoops{};
+  RegisterBlock block;
+  if (std::sscanf(text.c_str(), "direct %dx%dx%d", &block.rows, &block.columns, &block.vectors) == 3) return block;
+  WinogradBlock tile;
+  if (std::sscanf(text.c_str(), "winograd F%d %d/%dx%d", &tile.m, &tile.tiles, &tile.rows, &tile.vectors) == 4)
+    return tile;
+  return std::nullopt;
+}
+
 std::vector<std::vector<Method>> possible_methods(const NestProgram& program, const CTarget& target) {
   const MemoryPlan plan = plan_memory(program, {});
   std::vector<std::vector<Method>> all;
   for (const Nest& nest : program.run) {
     std::vector<Method> methods;
-    if (const auto product = find_window_product(program, nest))
-      for (int m : {4, 2}) methods.emplace_back(default_winograd(nest, *product, target, m));
     const FlatNest flat = flatten(program, nest, plan);
     if (const auto contraction = find_contraction(flat))
       methods.emplace_back(default_block(flat, *contraction, target));
+    if (const auto product = find_window_product(program, nest)) {
+      std::vector<std::pair<double, Method>> ranked;
+      for (const Method& direct : methods) ranked.emplace_back(estimated_seconds(nest, *product, 0), direct);
+      for (int m : {4, 2})
+        ranked.emplace_back(estimated_seconds(nest, *product, m), default_winograd(nest, *product, target, m));
+      std::ranges::stable_sort(ranked, {}, &std::pair<double, Method>::first);
+      methods.clear();
+      for (auto& [seconds, method] : ranked) methods.push_back(method);
+    }
     methods.emplace_back(UseLoops{});
     all.push_back(std::move(methods));
   }

@@ -13,6 +13,8 @@ struct UseLoops {
 };
 using Method = std::variant<UseLoops, RegisterBlock, WinogradBlock>;
 std::string str(const Method& method);  ///< "loops", "direct 1x8x2", "winograd F4 16/8x2"
+/// Reads what str() prints; nothing for another text.
+std::optional<Method> parse_method(const std::string& text);
 
 /// The order of the elements of images and feature maps that cross the interface.
 enum class ImageLayout : std::uint8_t { nchw, nhwc };
@@ -20,8 +22,15 @@ enum class ImageLayout : std::uint8_t { nchw, nhwc };
 struct COptions {
   std::string name = "net";  ///< prefix of the functions and of the header
   CTarget target;
+  /// Of one run, by OpenMP. Each takes its share of the batch; where that has fewer runs of the last segment than there
+  /// are threads, they share every nest that takes long enough.
+  int threads = 1;
+  /// Nests that take less on one thread stay there: a meeting of threads costs about a tenth of it.
+  double shortest_shared_seconds = 5e-6;
   ImageLayout input = ImageLayout::nchw;
   ImageLayout output = ImageLayout::nchw;
+  bool timed =
+      false;  ///< for tuning, on one thread: `NAME_times` sums the nanoseconds of each nest, so it is global state
 };
 
 /// A tensor that the caller provides, in the order of the weights' array.
@@ -41,8 +50,12 @@ struct CProgram {
   std::int64_t workspace_size = 0;  ///< floats
   std::int64_t input_size = 0;      ///< floats
   std::int64_t output_size = 0;     ///< floats
+  int threads = 1;                  ///< that one run uses
   std::vector<Method> methods;      ///< per nest of `run`
 };
+
+/// The text of the header, once the sizes are known.
+std::string c_header(const NestProgram& program, const COptions& options, const CProgram& made);
 
 /// The methods that can compute each nest of the program, the default first. Which of two fits the default has depends
 /// on sizes only; tuning measures.

@@ -1,75 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/codegen/c_nests.h"
+#include "kasimir/codegen/c_team.h"
 
-#include <algorithm>
 #include <array>
 
 namespace kasimir {
 namespace {
-
-std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
-std::int64_t extent_of(const Nest& nest, int loop) {
-  return loop < 0 ? 1 : nest.loops[static_cast<std::size_t>(loop)].extent;
-}
-
-/// How each loop of the nest occurs in a read: the axis and the coefficient, or -1 for none or several axes.
-int only_axis(const BoundRead& read, int loop, std::int64_t coefficient) {
-  int found = -1;
-  for (std::size_t a = 0; a < read.at.size(); ++a)
-    for (const auto& [term, factor] : read.at[a].terms) {
-      if (term != loop) continue;
-      if (found >= 0 || (coefficient != 0 && factor != coefficient)) return -1;
-      found = static_cast<int>(a);
-    }
-  return found;
-}
-bool occurs(const BoundRead& read, int loop) {
-  return std::ranges::any_of(read.at, [&](const BoundCoord& coord) {
-    return std::ranges::any_of(coord.terms, [&](const auto& term) { return term.first == loop; });
-  });
-}
-
-/// The pair of loops of an axis of the map: the result's and the window's.
-bool window_axis(const BoundTensor& tensor, const Nest& nest, const BoundRead& a, AxisKind kind, int& place,
-                 int& window) {
-  for (std::size_t axis = 0; axis < a.at.size(); ++axis) {
-    if (tensor.axes[axis].kind != kind) continue;
-    const BoundCoord& coord = a.at[axis];
-    if (coord.wrap || coord.terms.size() != 2 || coord.offset < -widest_ring || coord.offset > 0) return false;
-    for (const auto& [loop, factor] : coord.terms) {
-      if (factor != 1) return false;
-      (loop < nest.free ? place : window) = loop;
-    }
-    return place >= 0 && window >= 0 && extent_of(nest, window) == 3 &&
-           only_axis(a, place, 1) == static_cast<int>(axis) && only_axis(a, window, 1) == static_cast<int>(axis);
-  }
-  return false;
-}
-
-/// What the loops that are no window are, or false where the product is of another kind.
-bool other_loops(const Nest& nest, const BoundRead& a, const BoundRead& b, WindowProduct& found) {
-  for (int loop = 0; loop < static_cast<int>(nest.loops.size()); ++loop) {
-    if (loop == found.row || loop == found.column || loop == found.window_row || loop == found.window_column ||
-        extent_of(nest, loop) == 1)
-      continue;
-    const bool in_a = occurs(a, loop);
-    const bool in_b = occurs(b, loop);
-    int* kind = nullptr;
-    if (loop >= nest.free) {
-      if (!in_a || !in_b) return false;
-      kind = &found.input;
-    } else if (in_a && in_b) {
-      kind = &found.group;
-    } else if (in_b) {
-      kind = &found.channel;
-    } else if (in_a) {
-      kind = &found.batch;
-    }
-    if (kind == nullptr || *kind >= 0) return false;
-    *kind = loop;
-  }
-  return found.channel >= 0 && found.input >= 0;
-}
 
 // Lavin and Gray, arXiv 1509.09308: the one-dimensional transforms of F(2,3) and F(4,3).
 constexpr std::array<std::array<double, 3>, 4> weights2{{{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}}};
@@ -81,6 +17,9 @@ constexpr std::array<std::array<double, 3>, 6> weights4{{{1.0 / 4, 0, 0},
                                                          {0, 0, 1}}};
 
 using Names = std::vector<std::string>;
+
+/// What threads share.
+enum class Shared : std::uint8_t { nothing, groups, tiles, channels };
 
 /// One-dimensional transform of the input: `from` and `to` name m + 2 values.
 void write_input_transform(CText& text, int m, const Names& from, const Names& to, const std::string& unique) {
@@ -192,20 +131,37 @@ class Writer {
     for (int i = 0; i < 5; ++i) text_.close();
   }
 
+  /// What takes the least time on so many threads.
+  void share(int threads) {
+    const WinogradSeconds one = winograd_seconds(nest_, of_, block_.m);
+    double least = 0;
+    const auto offer = [&](Shared what, std::int64_t units, double divided, double by_each) {
+      const double seconds = divided * unevenness(units, threads) / threads + by_each;
+      if (units < 2 || (shared_ != Shared::nothing && seconds >= least)) return;
+      shared_ = what;
+      least = seconds;
+    };
+    offer(Shared::groups, extent_of(nest_, of_.group), one.products + one.weights + one.input + one.output, 0);
+    offer(Shared::tiles, (tiles() + block_.rows - 1) / block_.rows, one.products + one.input + one.output, one.weights);
+    offer(Shared::channels, (wide_outputs_ + width() - 1) / width(), one.products + one.weights + one.output,
+          one.input);
+  }
+  [[nodiscard]] bool shared() const { return shared_ != Shared::nothing; }
+
   void write(const std::string& packed, const std::string& scratch) {
-    const std::int64_t tiles_h = (extent_of(nest_, of_.row) + block_.m - 1) / block_.m;
-    const std::int64_t tiles_w = (extent_of(nest_, of_.column) + block_.m - 1) / block_.m;
-    const std::int64_t tiles = extent_of(nest_, of_.batch) * tiles_h * tiles_w;
     text_.line("float *restrict V = {};", scratch);
     text_.line("float *restrict M = {} + {};", scratch, size_ * size_ * slab_v_);
-    text_.loop("g", extent_of(nest_, of_.group));
+    if (shared_ == Shared::groups) {
+      open_shared(text_, "g", 0, extent_of(nest_, of_.group), 1, false);
+    } else {
+      text_.loop("g", extent_of(nest_, of_.group));
+    }
     text_.line("const float *restrict U = {} + (long)g * {};", packed, packed_group());
-    text_.loop("t0", tiles, block_.tiles);
-    text_.line("const int tb = {0} - t0 < {1} ? {0} - t0 : {1};", tiles, block_.tiles);
+    open_tiles();
     const auto open_tile = [&] {
       text_.open("for (int t = 0; t < tb; ++t)");
-      text_.line("const int tx = (t0 + t) % {}, ty = (t0 + t) / {} % {}, n = (t0 + t) / {};", tiles_w, tiles_w, tiles_h,
-                 tiles_w * tiles_h);
+      text_.line("const int tx = (t0 + t) % {}, ty = (t0 + t) / {} % {}, n = (t0 + t) / {};", along(of_.column),
+                 along(of_.column), along(of_.row), along(of_.column) * along(of_.row));
       text_.line("(void)tx, (void)ty, (void)n;");
     };
     open_tile();
@@ -227,6 +183,28 @@ class Writer {
   }
   [[nodiscard]] std::int64_t stride(const Access& access, int loop) const {
     return loop < 0 ? 0 : access.strides[static_cast<std::size_t>(loop)];
+  }
+
+  /// Tiles along an axis of the map, and all.
+  [[nodiscard]] std::int64_t along(int loop) const { return (extent_of(nest_, loop) + block_.m - 1) / block_.m; }
+  [[nodiscard]] std::int64_t tiles() const { return extent_of(nest_, of_.batch) * along(of_.row) * along(of_.column); }
+
+  /// The loop over blocks of tiles. A thread's range is one of whole register blocks.
+  void open_tiles() {
+    std::string end = fmt::format("{}", tiles());
+    if (shared_ == Shared::tiles) {
+      const std::int64_t units = (tiles() + block_.rows - 1) / block_.rows;
+      const auto from = [&](const char* thread) {
+        return fmt::format("ksm_share({0}, {0}, {1}, threads) * {2}", units, thread, block_.rows);
+      };
+      text_.line("const int until = {};", from("thread + 1"));
+      text_.line("const int end = until < {0} ? until : {0};", tiles());
+      text_.open("for (int t0 = {}; t0 < end; t0 += {})", from("thread"), block_.tiles);
+      end = "end";
+    } else {
+      text_.loop("t0", tiles(), block_.tiles);
+    }
+    text_.line("const int tb = {0} - t0 < {1} ? {0} - t0 : {1};", end, block_.tiles);
   }
 
   void write_input() {
@@ -263,13 +241,18 @@ class Writer {
     text_.line("float *restrict me = M + e * {};", slab_m_);
     text_.line("const float *restrict ue = U + (long)e * {};", inputs_ * wide_outputs_);
     const std::int64_t whole = wide_outputs_ / width() * width();
+    const bool shared = shared_ == Shared::channels;
     if (whole > 0) {
-      text_.loop("o", whole, width());
+      if (shared) {
+        open_shared(text_, "o", 0, whole, width(), whole < wide_outputs_);
+      } else {
+        text_.loop("o", whole, width());
+      }
       write_block(block_.vectors);
       text_.close();
     }
     if (const std::int64_t rest = wide_outputs_ - whole; rest > 0) {
-      text_.open("");
+      open_last(text_, shared);
       text_.line("const int o = {};", whole);
       write_block(static_cast<int>(rest / target_.lanes));
       text_.close();
@@ -301,13 +284,23 @@ class Writer {
 
   void write_output() {
     const std::int64_t whole = outputs_ / target_.lanes * target_.lanes;
+    const bool shared = shared_ == Shared::channels;
     if (whole > 0) {
-      text_.open("for (int c = 0; c < {}; c += LANES)", whole);
+      if (shared) {
+        // The channels whose products this thread made.
+        const std::int64_t units = (wide_outputs_ + width() - 1) / width();
+        text_.open(
+            "for (int c = {0} * ksm_share({1}, {1}, thread, threads), until = {0} * ksm_share({1}, {1}, thread + 1, "
+            "threads); c < until && c < {2}; c += LANES)",
+            width(), units, whole);
+      } else {
+        text_.open("for (int c = 0; c < {}; c += LANES)", whole);
+      }
       write_results(0);
       text_.close();
     }
     if (outputs_ > whole) {
-      text_.open("");
+      open_last(text_, shared);
       text_.line("const int c = {};", whole);
       write_results(outputs_ - whole);
       text_.close();
@@ -390,96 +383,10 @@ class Writer {
   // 16 floats more than needed, so that slabs do not fall on the same cache sets.
   std::int64_t slab_v_;
   std::int64_t slab_m_;
+  Shared shared_ = Shared::nothing;
 };
 
-std::int64_t slabs(const Nest& nest, const WindowProduct& product, const WinogradBlock& block, const CTarget& target) {
-  const std::int64_t wide =
-      round_up(extent_of(nest, product.input), target.lanes) + round_up(extent_of(nest, product.channel), target.lanes);
-  return (block.m + 2) * (block.m + 2) * (block.tiles * wide + 32);
-}
-
 }  // namespace
-
-std::optional<WindowProduct> find_window_product(const NestProgram& program, const Nest& nest) {
-  if (nest.reduce != Reduce::sum || nest.value.size() != 3) return std::nullopt;
-  const auto* product = std::get_if<Apply>(&nest.value[2]);
-  const auto* first = std::get_if<BoundRead>(&nest.value[0]);
-  const auto* second = std::get_if<BoundRead>(&nest.value[1]);
-  if (product == nullptr || product->fn != Fn::mul || first == nullptr || second == nullptr) return std::nullopt;
-  const bool first_known = program.known[static_cast<std::size_t>(first->tensor)];
-  const bool second_known = program.known[static_cast<std::size_t>(second->tensor)];
-  if (first_known == second_known) return std::nullopt;
-  WindowProduct found;
-  found.a = first_known ? 1 : 0;
-  found.b = 1 - found.a;
-  const BoundRead& a = first_known ? *second : *first;
-  const BoundRead& b = first_known ? *first : *second;
-  const BoundTensor& map = program.tensors[static_cast<std::size_t>(a.tensor)];
-  if (!window_axis(map, nest, a, AxisKind::height, found.row, found.window_row) ||
-      !window_axis(map, nest, a, AxisKind::width, found.column, found.window_column))
-    return std::nullopt;
-  if (occurs(b, found.row) || occurs(b, found.column) || !other_loops(nest, a, b, found)) return std::nullopt;
-  const auto no_wrap = [](const BoundRead& read) {
-    return std::ranges::none_of(read.at, [](const BoundCoord& coord) { return coord.wrap.has_value(); });
-  };
-  if (!no_wrap(a) || !no_wrap(b)) return std::nullopt;
-  // What the tiles write and the epilogue reads are whole vectors of channels.
-  const BoundTensor& out = program.tensors[static_cast<std::size_t>(nest.out)];
-  for (std::size_t axis = 0; axis < out.axes.size(); ++axis)
-    for (const auto& [loop, factor] : nest.out_at[axis].terms)
-      if (loop == found.channel && (factor != 1 || out.axes[axis].kind != AxisKind::channel)) return std::nullopt;
-  // Coordinates of the epilogue stay inside their tensors: they are plain ones.
-  for (const NestNode& node : nest.epilogue)
-    if (const auto* read = std::get_if<BoundRead>(&node))
-      for (std::size_t axis = 0; axis < read->at.size(); ++axis) {
-        const auto range = range_of(nest, read->at[axis]);
-        const std::int64_t extent = program.tensors[static_cast<std::size_t>(read->tensor)].axes[axis].extent;
-        if (read->at[axis].wrap || range.first < 0 || range.second >= extent) return std::nullopt;
-      }
-  return found;
-}
-
-WinogradBlock default_winograd(const Nest& nest, const WindowProduct& product, const CTarget& target, int m) {
-  WinogradBlock block;
-  block.m = m;
-  const std::int64_t tiles = extent_of(nest, product.batch) * ((extent_of(nest, product.row) + m - 1) / m) *
-                             ((extent_of(nest, product.column) + m - 1) / m);
-  const std::int64_t wide = round_up(extent_of(nest, product.channel), target.lanes) / target.lanes;
-  const int sums = target.registers >= 32 ? 16 : 8;
-  block.vectors = tiles <= 4 && wide >= 4 ? 4 : wide >= 2 ? 2 : 1;
-  block.rows = static_cast<int>(std::min<std::int64_t>(sums / block.vectors, std::max<std::int64_t>(1, tiles)));
-  // Sixteen tiles keep what is transformed in the second-level cache at any width (measured, ../../../docs/native.md).
-  block.tiles = static_cast<int>(std::min<std::int64_t>(16, round_up(tiles, block.rows)));
-  block.tiles = static_cast<int>(round_up(block.tiles, block.rows));
-  return block;
-}
-
-std::vector<Overhang> winograd_overhang(const NestProgram& program, const Nest& nest, const WindowProduct& product,
-                                        int m) {
-  const auto& read = std::get<BoundRead>(nest.value[static_cast<std::size_t>(product.a)]);
-  const BoundTensor& map = program.tensors[static_cast<std::size_t>(read.tensor)];
-  std::vector<Overhang> more;
-  for (std::size_t axis = 0; axis < map.axes.size(); ++axis) {
-    const AxisKind kind = map.axes[axis].kind;
-    if (!is_spatial(kind)) continue;
-    const std::int64_t places = extent_of(nest, kind == AxisKind::height ? product.row : product.column);
-    const std::int64_t last = (places + m - 1) / m * m + 1 + read.at[axis].offset;
-    more.push_back({read.tensor, axis, std::max<std::int64_t>(0, -read.at[axis].offset),
-                    std::max<std::int64_t>(0, last - map.axes[axis].extent + 1)});
-  }
-  return more;
-}
-
-std::int64_t winograd_packed_size(const Nest& nest, const WindowProduct& product, const WinogradBlock& block,
-                                  const CTarget& target) {
-  return extent_of(nest, product.group) * (block.m + 2) * (block.m + 2) * extent_of(nest, product.input) *
-         round_up(extent_of(nest, product.channel), target.lanes);
-}
-
-std::int64_t winograd_scratch_size(const Nest& nest, const WindowProduct& product, const WinogradBlock& block,
-                                   const CTarget& target) {
-  return slabs(nest, product, block, target);
-}
 
 void write_winograd_packing(CText& text, const NestProgram& program, const Nest& nest, const MemoryPlan& plan,
                             const WindowProduct& product, const WinogradBlock& block, const CTarget& target,
@@ -487,10 +394,13 @@ void write_winograd_packing(CText& text, const NestProgram& program, const Nest&
   Writer(text, program, nest, plan, product, block, target, place).write_packing(packed);
 }
 
-void write_winograd(CText& text, const NestProgram& program, const Nest& nest, const MemoryPlan& plan,
+bool write_winograd(CText& text, const NestProgram& program, const Nest& nest, const MemoryPlan& plan,
                     const WindowProduct& product, const WinogradBlock& block, const CTarget& target,
-                    const PlaceOf& place, const std::string& packed, const std::string& scratch) {
-  Writer(text, program, nest, plan, product, block, target, place).write(packed, scratch);
+                    const PlaceOf& place, const std::string& packed, const std::string& scratch, int threads) {
+  Writer writer(text, program, nest, plan, product, block, target, place);
+  if (threads > 1) writer.share(threads);
+  writer.write(packed, scratch);
+  return writer.shared();
 }
 
 }  // namespace kasimir

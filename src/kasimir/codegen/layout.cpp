@@ -147,7 +147,7 @@ MemoryPlan plan_memory(const NestProgram& program, const std::vector<Overhang>& 
   for (Buffer& buffer : buffers) {
     buffer.place = plan.size;
     // Whole cache lines, and reads of a last partial vector may pass the end.
-    plan.size += (buffer.size + 16 + 15) / 16 * 16;
+    plan.size += round_up(buffer.size + 16, 16);
   }
   for (std::size_t t : order) plan.place[t] = buffers[buffer_of[t]].place;
   return plan;

@@ -10,6 +10,9 @@
 /// test. Weights are stored as the graph declares them, row-major.
 namespace kasimir {
 
+/// The smallest multiple of `to` that is at least `value`.
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
+
 /// In elements of 4 bytes.
 struct TensorLayout {
   std::vector<std::int64_t> strides;  ///< per axis

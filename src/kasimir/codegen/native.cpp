@@ -14,6 +14,7 @@ namespace kasimir {
 namespace {
 
 constexpr std::string_view main_text = R"(
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +52,29 @@ static void save(const char *path, const float *from, size_t count) {
   }
 }
 
+/* The largest difference, relative to the largest value of what is expected; 0 if it is at most 1e-3. */
+static int compare(const char *path, const float *found, size_t count) {
+  float *expected = floats(count);
+  load(path, expected, count);
+  double difference = 0, largest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const double here = fabs((double)found[i] - expected[i]);
+    if (!(here <= difference)) difference = here;
+    if (fabs((double)expected[i]) > largest) largest = fabs((double)expected[i]);
+  }
+  const double error = largest > 0 ? difference / largest : difference;
+  const int good = error <= 1e-3;
+  printf("%s: largest difference %.2g of the largest value, allowed 1e-3\n", good ? "equal" : "DIFFERENT", error);
+  free(expected);
+  return good ? 0 : 3;
+}
+
 int main(int argc, char **argv) {
-  if (argc != 2) {
-    printf("usage: %s WEIGHTS\n", argv[0]);
+  if (argc < 2 || argc > 4) {
+    printf("usage: %s WEIGHTS [INPUT [OUTPUT]]\n"
+           "with WEIGHTS alone: answers `input FILE`, `run N` and `time N` on standard input\n"
+           "with INPUT: runs on its floats first; with OUTPUT: compares with its floats and ends, or writes the file\n"
+           "and goes on if there is none\n", argv[0]);
     return 2;
   }
   float *weights = floats(@_weights_size + 1), *prepared = floats(@_prepared_size), *workspace = floats(@_workspace_size);
@@ -62,7 +83,17 @@ int main(int argc, char **argv) {
   @_prepare(weights, prepared);
   free(weights);
   @_init(workspace);
-  printf("ready\n");
+  if (argc > 2) {
+    load(argv[2], input, @_input_size);
+    @_run(prepared, workspace, input, output);
+  }
+  FILE *known = argc > 3 ? fopen(argv[3], "rb") : NULL;
+  if (known != NULL) {
+    fclose(known);
+    return compare(argv[3], output, @_output_size);
+  }
+  if (argc > 3) save(argv[3], output, @_output_size);
+  if (argc < 4) printf("ready\n");
   fflush(stdout);
   char line[4096];
   while (fgets(line, sizeof line, stdin) != NULL) {
@@ -90,6 +121,12 @@ int main(int argc, char **argv) {
         }
       }
       printf(json ? "]\n" : "\n");
+#ifdef KSM_TIMED
+    } else if (strncmp(line, "nests ", 6) == 0) {
+      const int count = atoi(line + 6);
+      for (int i = 0; i < count; ++i) printf("%s%.1f", i == 0 ? "" : " ", @_times[i]), @_times[i] = 0;
+      printf("\n");
+#endif
     } else {
       printf("unknown command: %s\n", line);
     }
@@ -119,6 +156,7 @@ CTarget host_target() {
 
 std::string c_main(const COptions& options) {
   std::string text = fmt::format("#define _POSIX_C_SOURCE 200809L\n#include \"{}.h\"\n", options.name);
+  if (options.timed) text += fmt::format("#define KSM_TIMED\nextern double {}_times[];\n", options.name);
   for (char c : main_text) c == '@' ? text += options.name : text += c;
   return text;
 }
@@ -154,6 +192,7 @@ Outcome<NativeNetwork> NativeNetwork::build(const CProgram& program, const COpti
   write_floats(at(".weights"), weights);
   std::vector<std::string> command{options.compiler};
   command.insert(command.end(), options.flags.begin(), options.flags.end());
+  if (names.threads > 1) command.emplace_back("-fopenmp");
   command.insert(command.end(), {"-o", at("_main"), at(".c"), at("_main.c"), "-lm"});
   const auto start = std::chrono::steady_clock::now();
   ChildLimits limits;
@@ -164,6 +203,8 @@ Outcome<NativeNetwork> NativeNetwork::build(const CProgram& program, const COpti
   limits.seconds = options.answer_seconds;
   limits.memory_bytes = options.memory_bytes;
   limits.cpu = options.cpu;
+  // Threads that wait for each other must not sleep between two networks, nor move.
+  limits.environment = {"OMP_WAIT_POLICY=active", "OMP_PROC_BIND=true", "OMP_DYNAMIC=false"};
   ChildProcess child({at("_main"), at(".weights")}, limits);
   const auto ready = child.answer();
   if (!ready.ok()) return renamed(ready.rejection(), "native: the program starts");
@@ -192,11 +233,25 @@ Outcome<std::vector<NativeSample>> NativeNetwork::time(int runs) {
   return samples;
 }
 
+Outcome<std::vector<double>> NativeNetwork::nest_times(std::size_t nests, int runs) {
+  if (const auto ran = time(runs); !ran.ok()) return ran.rejection();
+  child_.send(fmt::format("nests {}", nests));
+  const auto answer = child_.answer();
+  if (!answer.ok()) return renamed(answer.rejection(), "native: the program runs");
+  std::istringstream numbers(*answer);
+  std::vector<double> times(nests);
+  for (double& nanoseconds : times) {
+    if (!(numbers >> nanoseconds)) return Rejection{"native: the program runs", *answer};
+    nanoseconds /= runs;
+  }
+  return times;
+}
+
 std::string compiler_version(const std::string& compiler) {
   const auto told = run_command({compiler, "--version"});
   if (!told.ok())
     throw system_error("there is no C compiler `{}`: {}", compiler, told.rejection().with)
-        .note("install one (on Debian: apt-get install gcc), or name another");
+        .note("install one (on Debian: apt-get install gcc)");
   return told->substr(0, told->find('\n'));
 }
 

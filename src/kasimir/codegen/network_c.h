@@ -6,17 +6,33 @@
 
 namespace kasimir {
 
-/// A whole network as C, at one batch size.
-struct NetworkC {
-  NetworkGraph network;
+/// A frozen graph as C, at the batch size that it is bound at.
+struct GraphC {
   NestProgram program;
   CProgram c;
+};
+
+/// Simplifies, cuts the batch, schedules and writes the graph with the default methods. With several threads
+/// (`options.threads`), every thread gets its share of the batch, or of every nest where there are fewer images.
+GraphC graph_as_c(const BoundGraph& graph, const COptions& options);
+
+/// A whole network as C.
+struct NetworkC {
+  NetworkGraph network;
+  GraphC made;
   std::vector<float> weights;  ///< as `prepare` takes them
 };
 
-/// Lowers, simplifies, schedules and writes the network with the default methods. Rejected as lower_network.
-/// @throws Error (input) as values_of.
+/// Rejected as lower_network. @throws Error (input) as values_of.
 Outcome<NetworkC> network_as_c(const NetworkPlan& plan, std::int64_t batch, const std::vector<NamedTensor>& weights,
                                const COptions& options);
+
+/// Multiplications of sums of products: as the graph writes them, and as the chosen methods execute them (Winograd
+/// takes fewer, whole tiles and vectors more).
+struct Multiplications {
+  double nominal = 0;
+  double executed = 0;
+};
+Multiplications count_multiplications(const GraphC& made, const CTarget& target);
 
 }  // namespace kasimir

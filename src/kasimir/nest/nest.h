@@ -41,6 +41,11 @@ struct Segment {
   std::int64_t batch = 1;  ///< images at a time: a multiple of the segment's before
 };
 
+/// The extent of a loop; 1 for -1, which stands for a loop that is not there.
+inline std::int64_t extent_of(const Nest& nest, int loop) {
+  return loop < 0 ? 1 : nest.loops[static_cast<std::size_t>(loop)].extent;
+}
+
 /// A graph in the order in which it is computed. `prepare` depends on weights only and runs once.
 struct NestProgram {
   std::vector<BoundTensor> tensors;

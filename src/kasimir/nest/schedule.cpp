@@ -107,7 +107,8 @@ bool attach(Nest& nest, const Nest& follower) {
       epilogue.push_back(node);
     }
   }
-  nest.epilogue = std::move(epilogue);
+  // A copy only gives the result another name and other axes.
+  if (epilogue.size() > 1) nest.epilogue = std::move(epilogue);
   std::vector<BoundCoord> out_at;
   for (const BoundCoord& coord : follower.out_at) out_at.push_back(rewritten(coord, *forms));
   nest.out_at = std::move(out_at);

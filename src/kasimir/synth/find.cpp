@@ -142,7 +142,7 @@ Part search(const Sampler& sampler, const Target& target, std::uint64_t first, s
   for (std::uint64_t i = first; i < last; ++i) {
     if (sampler.draw(i, memory)) continue;
     ++part.legal;
-    if (memory.fingerprint() != target.fingerprint) continue;
+    if (memory.weight_sizes() != target.weight_sizes || memory.fingerprint() != target.fingerprint) continue;
     Kernel kernel = sampler.kernel(memory);
     const Agreement agreement = compare(target, kernel);
     if (agreement == Agreement::refuted) {
@@ -202,13 +202,15 @@ Outcome<Target> target_for(const Sampler& sampler, const Kernel& kernel) {
   int choice = 0;
   const auto steps = replay(world, without_idle_strides(world, kernel), &choice);
   if (!steps.ok()) return steps.rejection();
-  Target target{to_kernel(world, choice, *steps), {}, {}, {}};
+  Target target{to_kernel(world, choice, *steps), {}, 0, {}, {}};
   Kernel fitted = kernel;
   const auto cost = fit(fitted, *graph, sampler.sites(), sampler.options().budget, sampler.options().solver);
   if (!cost.ok()) return cost.rejection();
-  const auto fingerprint = Semantics(world).fingerprint(*steps, open_symbols(world, *steps));
+  Semantics semantics(world);
+  const auto fingerprint = semantics.fingerprint(*steps, open_symbols(world, *steps));
   if (!fingerprint) return Rejection{"the kernel is small enough to be evaluated at a tiny site", ""};
   target.fingerprint = *fingerprint;
+  target.weight_sizes = semantics.weight_sizes(*steps);
   target.second = second_site(target.kernel, sampler.sites());
   if (target.second)
     target.second_fingerprint = kasimir::fingerprint(at_second(target.kernel, *target.second).value(), second_seed);

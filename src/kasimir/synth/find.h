@@ -16,6 +16,7 @@ struct SecondSite {
 struct Target {
   Kernel kernel;                     ///< free symbols numbered as growth numbers them
   Fingerprint fingerprint;           ///< Semantics::fingerprint()
+  std::uint64_t weight_sizes = 0;    ///< Semantics::weight_sizes()
   std::optional<SecondSite> second;  ///< none: the kernel is too large to be evaluated there
   std::optional<Fingerprint> second_fingerprint;
 };

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::int16_t, 2> nothing{-1, -1};
 constexpr std::size_t costs = bounded_costs;
 
-/// Primitives repeated by weight, so that a draw is one lookup.
+/// Numbers repeated by weight, so that a draw is one lookup.
 std::vector<std::uint8_t> spread(const std::vector<double>& weights) {
   constexpr double entries = 1024;
   double total = 0.0;
@@ -40,7 +40,11 @@ Growth::Growth(World& world, const GrowthLimits& limits, const CostLines& lines,
       if (catalog[i]->name == name && std::ranges::find(required_, static_cast<int>(i)) == required_.end())
         required_.push_back(static_cast<int>(i));
   }
-  kinds_ = spread(weights);
+  if (limits.composites > 0.0) composites_ = CompositeSet(catalog, weights);
+  std::vector<double> kinds = weights;
+  for (std::size_t i = 0; i < composites_.size(); ++i) kinds.push_back(limits.composites * composites_.weight(i));
+  KASIMIR_CHECK(kinds.size() <= 256, "{} primitives and composites", kinds.size());
+  kinds_ = spread(kinds);
   for (std::size_t i = 0; i < catalog.size(); ++i)
     if (weights[i] > 0.0 && catalog[i]->operands == 2 && catalog[i]->closing_weight > 0.0)
       closing_pairs_.push_back(static_cast<std::uint8_t>(i));
@@ -55,7 +59,10 @@ Growth::Growth(World& world, const GrowthLimits& limits, const CostLines& lines,
             .params = world.rule_id("growth: the least parameters stay within the budget"),
             .low = world.rule_id("growth: the budget's lower bounds can be reached"),
             .end = world.rule_id("growth: the budget leaves room for the steps that end the kernel"),
-            .stuck = world.rule_id("growth: some step leads on")};
+            .stuck = world.rule_id("growth: some step leads on"),
+            .channels = world.rule_id("growth: a composite is put on a tensor with channels"),
+            .room = world.rule_id("growth: a composite has room in the steps that are left"),
+            .length = world.rule_id("growth: the length is within its limits")};
   refused_.assign(World::most_rules, 0);
 }
 
@@ -164,34 +171,45 @@ bool Growth::repeats(const Move& move, MoveId id, Tensors operands) const {
       steps(), [&](const GrownStep& step) { return step.written.move == id && step.operands == operands; });
 }
 
-/// The move changes nothing because of the sign of its operand, or an operand that nothing else reads yet and the move
-/// leave one of their steps idle.
-bool Growth::idles(MoveId id, Tensors operands) const {
-  if (state_.node[static_cast<std::size_t>(operands[0])].nonnegative &&
-      pairs_->facts(id).is(Trait::identity_on_nonnegative))
-    return true;
-  for (const std::int16_t tensor : operands) {
-    if (tensor <= 0 || !is_open(tensor)) continue;
-    if (pairs_->wastes(state_.steps[static_cast<std::size_t>(tensor) - 1].written.move, id)) return true;
-  }
-  return false;
+/// The move changes nothing because of the sign of its operand.
+bool Growth::idles_by_sign(MoveId id, Tensors operands) const {
+  return limits_->local_rules && state_.node[static_cast<std::size_t>(operands[0])].nonnegative &&
+         pairs_->facts(id).is(Trait::identity_on_nonnegative);
+}
+
+/// An operand that nothing else reads yet and the move leave one of their steps idle.
+bool Growth::idles_by_pair(MoveId id, Tensors operands) const {
+  return limits_->local_rules && std::ranges::any_of(operands, [&](std::int16_t tensor) {
+           return tensor > 0 && is_open(tensor) &&
+                  pairs_->wastes(state_.steps[static_cast<std::size_t>(tensor) - 1].written.move, id);
+         });
+}
+
+int Growth::width_after(Tensors operands) const {
+  int width = 1;
+  for_each_left(operands, [&](std::int16_t /*tensor*/, const Node& /*node*/) { ++width; });
+  return width;
+}
+
+/// What is still required after the move.
+std::uint64_t Growth::missing_after(const Move& move) const {
+  std::uint64_t missing = state_.missing;
+  for (std::size_t i = 0; missing != 0 && i < required_.size(); ++i)
+    if (required_[i] == move.primitive) missing &= ~(std::uint64_t{1} << i);
+  return missing;
 }
 
 bool Growth::consider(WrittenMove written, Tensors operands, int left) {
   const Move move = world_->move(written.move);
   if (!move.legal()) return refuse(move.rule);
-  std::uint64_t missing = state_.missing;
-  for (std::size_t i = 0; missing != 0 && i < required_.size(); ++i)
-    if (required_[i] == move.primitive) missing &= ~(std::uint64_t{1} << i);
+  const std::uint64_t missing = missing_after(move);
   const int slack = left - 1 - std::max(distance(false, &move, operands), std::popcount(missing));
   // With one step left all that could end the kernel is known: the estimate, which counts a step for each of two
   // tensors that one step may make ready together, is not asked.
   if (slack < 0 && (left != 2 || std::popcount(missing) > 1)) return refuse(rules_.reach);
   if (repeats(move, written.move, operands)) return refuse(rules_.repeat);
-  if (limits_->local_rules && idles(written.move, operands)) return refuse(rules_.idle);
-  int width = 1;
-  for_each_left(operands, [&](std::int16_t /*tensor*/, const Node& /*node*/) { ++width; });
-  if (width > limits_->max_width) return refuse(rules_.width);
+  if (idles_by_sign(written.move, operands) || idles_by_pair(written.move, operands)) return refuse(rules_.idle);
+  if (width_after(operands) > limits_->max_width) return refuse(rules_.width);
   if (const std::int32_t rule = too_dear(move); rule != no_id) return refuse(rule);
   if (left == 1 && !dear_enough(move)) return refuse(rules_.low);
   constexpr int near = 4;  // what closing costs matters when it comes near
@@ -246,15 +264,16 @@ bool Growth::substitute_and_consider(const Offer& offer, int primitive, const st
   return consider(again(primitive, world_->intern(arguments), operands), operands, left) || undo();
 }
 
+std::int16_t Growth::draw_tensor(Rng& rng) const {
+  const double p = rng.unit();
+  if (p < 0.6) return state_.open[static_cast<std::size_t>(state_.opens) - 1];
+  if (p < 0.85) return state_.open[rng.below(static_cast<std::uint64_t>(state_.opens))];
+  return static_cast<std::int16_t>(rng.below(static_cast<std::uint64_t>(state_.nodes)));
+}
+
 bool Growth::try_one(Rng& rng, int primitive, int left) {
-  const auto draw = [&] {
-    const double p = rng.unit();
-    if (p < 0.6) return state_.open[static_cast<std::size_t>(state_.opens) - 1];
-    if (p < 0.85) return state_.open[rng.below(static_cast<std::uint64_t>(state_.opens))];
-    return static_cast<std::int16_t>(rng.below(static_cast<std::uint64_t>(state_.nodes)));
-  };
-  Tensors operands{draw(), -1};
-  if (operand_counts_[static_cast<std::size_t>(primitive)] == 2) operands[1] = draw();
+  Tensors operands{draw_tensor(rng), -1};
+  if (operand_counts_[static_cast<std::size_t>(primitive)] == 2) operands[1] = draw_tensor(rng);
   return try_with(rng, primitive, operands, left, false);
 }
 
@@ -270,7 +289,8 @@ bool Growth::try_with(Rng& rng, int primitive, Tensors operands, int left, bool 
   return consider(world_->resolve(primitive, shapes, table, drawn, choice_), operands, left);
 }
 
-bool Growth::grow_step(Rng& rng, int left) {
+/// The number of steps that were taken, 0 if none leads on.
+int Growth::grow_step(Rng& rng, int left) {
   // No source: enough that a free step is nearly always found, and few where the end is near.
   constexpr int many_tries = 24;
   constexpr int few_tries = 3;
@@ -278,21 +298,22 @@ bool Growth::grow_step(Rng& rng, int left) {
   if (distance(true, nullptr, nothing) >= left) free_tries = few_tries;
   const int needed = std::popcount(state_.missing);
   if (std::max(distance(false, nullptr, nothing), needed) >= left) free_tries = 0;
-  for (int i = 0; i < free_tries; ++i)
-    if (try_one(rng, rng.pick(kinds_), left)) return true;
+  const auto primitives = static_cast<int>(operand_counts_.size());
+  for (int i = 0; i < free_tries; ++i) {
+    const int kind = draw_kind(rng);
+    const int taken = kind < primitives ? static_cast<int>(try_one(rng, kind, left))
+                                        : try_composite(rng, static_cast<std::size_t>(kind - primitives), left);
+    if (taken > 0) return taken;
+  }
   ++forced_steps_;
   for (int i = 0; needed >= left && i < many_tries; ++i)
-    if (try_one(rng, required_[static_cast<std::size_t>(std::countr_zero(state_.missing))], left)) return true;
-  return try_closing(rng, left);
+    if (try_one(rng, required_[static_cast<std::size_t>(std::countr_zero(state_.missing))], left)) return 1;
+  return try_closing(rng, left) ? 1 : 0;
 }
 
 bool Growth::run(Rng& rng) {
-  failure_ = no_id;
-  choice_ = static_cast<int>(rng.below(world_->options().choices.size()));
-  clear(required_.empty() ? 0 : (std::uint64_t{1} << required_.size()) - 1);
-  wanted_ = static_cast<int>(rng.between(limits_->min_primitives, limits_->max_primitives));
-  retreats_ = 0;
-  return grow(rng, wanted_);
+  begin(static_cast<int>(rng.below(world_->options().choices.size())));
+  return complete(rng, static_cast<int>(rng.between(limits_->min_primitives, limits_->max_primitives)));
 }
 
 bool Growth::again(Rng& rng) {
@@ -306,16 +327,19 @@ int Growth::retreat(int left) {
   constexpr int most_retreats = 10;
   const int most = std::min(static_cast<int>(snapshots_.size()), wanted_);
   if (++retreats_ > most_retreats || left > most) return 0;
-  const int back = std::min(left + (retreats_ + 1) / 2, most);
-  restore(snapshots_[static_cast<std::size_t>(back) - 1]);
-  return back;
+  const Snapshot& to = snapshots_[static_cast<std::size_t>(std::min(left + (retreats_ + 1) / 2, most)) - 1];
+  restore(to);
+  return to.left;
 }
 
 bool Growth::grow(Rng& rng, int left) {
   while (left > 0) {
-    if (left <= static_cast<int>(snapshots_.size())) save(snapshots_[static_cast<std::size_t>(left) - 1]);
-    if (grow_step(rng, left)) {
-      --left;
+    if (left <= static_cast<int>(snapshots_.size())) {
+      save(snapshots_[static_cast<std::size_t>(left) - 1]);
+      snapshots_[static_cast<std::size_t>(left) - 1].left = left;
+    }
+    if (const int taken = grow_step(rng, left); taken > 0) {
+      left -= taken;
       continue;
     }
     // A dead end is most often the fault of the last steps.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kasimir/synth/world.h"
+#include "kasimir/synth/composite.h"
 
 #include <algorithm>
 #include <span>
@@ -17,10 +17,12 @@ struct GrowthLimits {
   std::vector<std::string> forbid;
   std::vector<std::string> require;  ///< each occurs at least once
   bool weights_may_depend_on_resolution = false;
-  bool local_rules = true;  ///< no step that a neighbour makes idle (NormalFormer::waste)
+  bool local_rules = true;   ///< no step that a neighbour makes idle (NormalFormer::waste)
+  double composites = 0.05;  ///< how often each composite is tried, if a primitive of weight 1 is tried once; 0: never
 
   static constexpr int most_primitives = 40;
   static constexpr int most_width = 8;
+  static constexpr double most_composites = 1000.0;
 
   /// @throws Error (input) on an unknown primitive, with near names, or on impossible numbers.
   void check(Catalog catalog) const;
@@ -59,7 +61,25 @@ class Growth {
   /// Takes back the last steps of a kernel that was grown and found wanting, and grows others; false after a few times.
   bool again(Rng& rng);
 
+  // Kernels that somebody else puts together, step by step.
+  /// The input alone; `choice` is one of World::Options::choices.
+  void begin(int choice);
+  /// Takes the step if it is legal, not idle by the sign of its operand, no repetition, and within the limits on width
+  /// and cost; else last_refusal() is the rule. Neighbours are not judged: has_idle_pair() does that at the end.
+  bool append(WrittenMove written, std::array<std::int16_t, 2> operands);
+  /// Grows so many steps more, the last of which makes the output.
+  bool complete(Rng& rng, int steps);
+  /// Steps that surely lead to the output; 0 if it is there and has what is required.
+  [[nodiscard]] int steps_to_end() const;
+  /// Some step's operand, which nothing else reads, and the step leave one another idle, where the limits ask.
+  [[nodiscard]] bool has_idle_pair() const;
+  [[nodiscard]] std::int32_t last_refusal() const { return last_refusal_; }
+  /// A primitive by weight, or a composite: numbers from the catalog's size on, of composites().
+  int draw_kind(Rng& rng) const { return rng.pick(kinds_); }
+  [[nodiscard]] const CompositeSet& composites() const { return composites_; }
+
   [[nodiscard]] World& world() const { return *world_; }
+  [[nodiscard]] const GrowthLimits& limits() const { return *limits_; }
   [[nodiscard]] std::span<const GrownStep> steps() const {
     return {state_.steps.data(), static_cast<std::size_t>(state_.nodes) - 1};
   }
@@ -71,6 +91,8 @@ class Growth {
   [[nodiscard]] std::vector<std::int64_t>& refused() { return refused_; }
   /// Steps that were drawn from those that lead to the end, since the start.
   [[nodiscard]] std::int64_t forced_steps() const { return forced_steps_; }
+  /// Steps that came with composites, since the start.
+  [[nodiscard]] std::int64_t composite_steps() const { return composite_steps_; }
 
  private:
   using Tensors = std::array<std::int16_t, 2>;
@@ -95,6 +117,7 @@ class Growth {
   struct Snapshot {
     State state;
     std::vector<float> bounds;
+    int left = 0;  ///< steps that were left then
   };
 
   [[nodiscard]] std::span<const std::int16_t> open() const {
@@ -112,8 +135,10 @@ class Growth {
   void restore(const Snapshot& from);
   bool grow(Rng& rng, int left);
   int retreat(int left);
-  bool grow_step(Rng& rng, int left);
+  int grow_step(Rng& rng, int left);
+  [[nodiscard]] std::int16_t draw_tensor(Rng& rng) const;
   bool try_one(Rng& rng, int primitive, int left);
+  int try_composite(Rng& rng, std::size_t number, int left);
   bool try_with(Rng& rng, int primitive, Tensors operands, int left, bool closing);
   static constexpr std::size_t most_closing = 80;
   std::size_t closing_operands(Rng& rng, std::array<Tensors, most_closing>& all) const;
@@ -131,9 +156,13 @@ class Growth {
   template <typename Broken>
   [[nodiscard]] std::int32_t cannot_end_now(const Move& move, Tensors operands, int opens, const Broken& broken);
   [[nodiscard]] std::int32_t cannot_end(MoveId id, Tensors operands, int left, int slack);
-  [[nodiscard]] bool idles(MoveId id, Tensors operands) const;
+  [[nodiscard]] bool idles_by_sign(MoveId id, Tensors operands) const;
+  [[nodiscard]] bool idles_by_pair(MoveId id, Tensors operands) const;
+  [[nodiscard]] int width_after(Tensors operands) const;
+  [[nodiscard]] std::uint64_t missing_after(const Move& move) const;
   [[nodiscard]] bool repeats(const Move& move, MoveId id, Tensors operands) const;
   bool refuse(std::int32_t rule) {
+    last_refusal_ = rule;
     ++refused_[static_cast<std::size_t>(rule)];
     return false;
   }
@@ -142,7 +171,8 @@ class Growth {
   const GrowthLimits* limits_;
   const CostLines* lines_;
   NormalFormer* pairs_;
-  std::vector<std::uint8_t> kinds_;  ///< primitives, as often as their weights say
+  CompositeSet composites_;
+  std::vector<std::uint8_t> kinds_;  ///< primitives, then composites, as often as their weights say
   std::vector<std::uint8_t> operand_counts_;
   std::vector<std::uint8_t> closing_pairs_;  ///< primitives of two operands that may close
   std::vector<int> required_;                ///< primitives that must occur
@@ -150,15 +180,17 @@ class Growth {
   std::vector<float> bounds_;  ///< sums of Move::bounds
   std::vector<float> scratch_, none_;
   std::array<Snapshot, 8> snapshots_;  ///< before the last step, the one before it, ..
-  Snapshot before_;
+  Snapshot before_, before_composite_;
   int choice_ = 0;
   int wanted_ = 0;
   int retreats_ = 0;
   std::int32_t failure_ = no_id;
+  std::int32_t last_refusal_ = no_id;
   std::int64_t forced_steps_ = 0;
+  std::int64_t composite_steps_ = 0;
   std::vector<std::int64_t> refused_;
   struct Rules {
-    std::int32_t repeat, idle, reach, width, macs, params, low, end, stuck;
+    std::int32_t repeat, idle, reach, width, macs, params, low, end, stuck, channels, room, length;
   } rules_{};
 };
 

@@ -24,6 +24,8 @@ void GrowthLimits::check(Catalog catalog) const {
     throw input_error("{} primitives are required in kernels of at most {}", require.size(), max_primitives);
   if (max_width < 1 || max_width > most_width)
     throw input_error("a width of {} was asked for; it must lie within 1..{}", max_width, most_width);
+  if (!(composites >= 0.0 && composites <= most_composites))
+    throw input_error("composites were given the weight {}; it must lie within 0..{}", composites, most_composites);
 }
 
 CostLines::CostLines(std::span<const SiteLoad> loads, const Budget& budget, int lanes) {

@@ -6,12 +6,7 @@
 #include <algorithm>
 
 namespace kasimir {
-namespace {
 
-/// New numbers of x0 .. x5; -1: none yet.
-using Numbering = std::array<int, free_symbol_count>;
-
-/// All at once, so that two symbols may change places.
 Size renumbered(const Size& size, const Numbering& numbers) {
   Size result = without_free_symbols(size);
   for (int i = 0; i < free_symbol_count; ++i)
@@ -19,6 +14,17 @@ Size renumbered(const Size& size, const Numbering& numbers) {
       result *= Size(free_symbol(numbers[static_cast<std::size_t>(i)]), power);
   return result;
 }
+
+Operands shapes_of(const World& world, std::span<const GrownStep> steps, std::array<std::int16_t, 2> operands) {
+  Operands shapes{no_id, no_id};
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (operands[i] >= 0)
+      shapes[i] = operands[i] == 0 ? world.input()
+                                   : world.move(steps[static_cast<std::size_t>(operands[i]) - 1].written.move).result;
+  return shapes;
+}
+
+namespace {
 
 std::string text_of(const Kernel& kernel, std::size_t step) {
   return fmt::format("in `{} = {}`", tensor_name(static_cast<int>(step) + 1), str(kernel.steps[step]));
@@ -44,15 +50,6 @@ std::optional<Rejection> check_uses(const Kernel& kernel) {
   for (std::size_t i = 0; i < kernel.steps.size(); ++i)
     if (!used[i + 1]) return Rejection{"every step is used", text_of(kernel, i)};
   return std::nullopt;
-}
-
-Operands shapes_of(const World& world, std::span<const GrownStep> steps, std::array<std::int16_t, 2> operands) {
-  Operands shapes{no_id, no_id};
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    if (operands[i] >= 0)
-      shapes[i] = operands[i] == 0 ? world.input()
-                                   : world.move(steps[static_cast<std::size_t>(operands[i]) - 1].written.move).result;
-  return shapes;
 }
 
 /// The arguments of a move without choice symbols.

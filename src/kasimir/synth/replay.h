@@ -20,6 +20,14 @@ Outcome<std::vector<GrownStep>> replay(World& world, const Kernel& kernel, int* 
 /// itself where some site has a stride, or if that changes what it computes.
 Kernel without_idle_strides(const World& world, const Kernel& kernel);
 
+/// New numbers of x0 .. x5; -1: none.
+using Numbering = std::array<int, free_symbol_count>;
+/// All at once, so that two symbols may change places. @pre symbols in use have a number
+Size renumbered(const Size& size, const Numbering& numbers);
+
+/// The shapes of the tensors with these numbers.
+Operands shapes_of(const World& world, std::span<const GrownStep> steps, std::array<std::int16_t, 2> operands);
+
 /// Free symbols x0 .. x(n-1) that the steps use.
 int open_symbols(const World& world, std::span<const GrownStep> steps);
 

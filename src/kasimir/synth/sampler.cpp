@@ -51,6 +51,17 @@ Sampler::Sampler(Catalog catalog, std::vector<SiteLoad> sites, SampleOptions opt
   choices_ = possible_choices(sites_);
 }
 
+std::uint64_t Sampler::space() const {
+  std::uint64_t hash = 0;
+  const auto add = [&](std::int64_t value) { hash = mix_bits(hash ^ static_cast<std::uint64_t>(value)); };
+  for (const SiteLoad& load : sites_)
+    for (const std::int64_t value : {load.site.ci, load.site.co, load.site.h, load.site.w, load.site.s, load.count})
+      add(value);
+  for (const Primitive* primitive : catalog_)
+    for (const char c : primitive->name) add(c);
+  return hash;
+}
+
 struct SampleMemory::Place {
   World world;
   CostLines lines;
@@ -82,20 +93,30 @@ Identity SampleMemory::identity() { return place_->former.identity(place_->growt
 std::optional<Fingerprint> SampleMemory::fingerprint() {
   return place_->semantics.fingerprint(place_->growth.steps(), place_->growth.open_symbols());
 }
+std::uint64_t SampleMemory::weight_sizes() { return place_->semantics.weight_sizes(place_->growth.steps()); }
+Identity SampleMemory::identity_of(std::span<const GrownStep> steps) { return place_->former.identity(steps); }
 const Growth& SampleMemory::growth() const { return place_->growth; }
+Growth& SampleMemory::growth() { return place_->growth; }
 const FitSolution& SampleMemory::solution() const { return place_->solution; }
 std::vector<std::int64_t>& SampleMemory::refused() { return place_->growth.refused(); }
 
-std::optional<Rejection> Sampler::draw(std::uint64_t index, SampleMemory& memory) const {
-  // Bounded memory: a world that has grown too large is begun anew, which changes nothing but the speed.
+void Sampler::bound(SampleMemory& memory) const {
   constexpr std::size_t most_moves = 2'000'000;
   if (memory.place_->world.move_count() > most_moves) memory = SampleMemory(*this);
+}
+
+FitFailure Sampler::solve(SampleMemory& memory) const {
+  pose(*memory.place_);
+  return memory.place_->problem.solve(options_.budget, options_.solver, memory.place_->solution);
+}
+
+std::optional<Rejection> Sampler::draw(std::uint64_t index, SampleMemory& memory) const {
+  bound(memory);
   SampleMemory::Place& place = *memory.place_;
   Rng rng(seed_, index);
   FitFailure failure;
   for (bool grown = place.growth.run(rng); grown; grown = place.growth.again(rng)) {
-    pose(place);
-    failure = place.problem.solve(options_.budget, options_.solver, place.solution);
+    failure = solve(memory);
     if (failure.ok()) return std::nullopt;
   }
   if (!failure.ok()) return explain(failure, options_.budget, sites_, options_.solver);
@@ -176,6 +197,10 @@ Outcome<Sampled> Sampler::attempt(std::uint64_t index, SampleMemory& memory, Sam
       stats->refused[world.rule(static_cast<std::int32_t>(rule))] += refused[rule];
   std::ranges::fill(refused, 0);
   if (failed) return *failed;
+  return describe(index, memory);
+}
+
+Outcome<Sampled> Sampler::describe(std::uint64_t index, const SampleMemory& memory) const {
   Sampled sampled;
   sampled.attempt = index;
   sampled.kernel = kernel(memory);
@@ -189,40 +214,60 @@ Outcome<Sampled> Sampler::attempt(std::uint64_t index, SampleMemory& memory, Sam
   return sampled;
 }
 
+namespace {
+
+/// What the threads found in as many attempts each, in order.
+struct Block {
+  std::vector<std::optional<Outcome<Sampled>>> results;
+  std::vector<SampleStats> stats;
+};
+
+Block attempt_block(const Sampler& sampler, std::uint64_t first, std::uint64_t per_thread,
+                    std::vector<SampleMemory>& memories, bool with_kin) {
+  Block block{std::vector<std::optional<Outcome<Sampled>>>(per_thread * memories.size()),
+              std::vector<SampleStats>(per_thread * memories.size())};
+  std::vector<std::exception_ptr> failures(memories.size());
+  const auto work = [&](std::size_t thread) {
+    SampleMemory& memory = memories[thread];
+    try {
+      for (std::uint64_t i = thread * per_thread; i < (thread + 1) * per_thread; ++i) {
+        auto& result = block.results[i];
+        result = sampler.attempt(first + i, memory, &block.stats[i]);
+        if (with_kin && result->ok())
+          (*result)->kin = {memory.identity(), memory.fingerprint(), memory.solution().objective.modelled};
+      }
+    } catch (...) {
+      failures[thread] = std::current_exception();
+    }
+  };
+  std::vector<std::jthread> pool;
+  for (std::size_t t = 1; t < memories.size(); ++t) pool.emplace_back(work, t);
+  work(0);
+  pool.clear();
+  for (const auto& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+  return block;
+}
+
+}  // namespace
+
 SampleStats sample(const Sampler& sampler, std::size_t count, std::uint64_t most_attempts, int threads,
-                   const std::function<void(const Sampled&)>& found) {
+                   const std::function<void(const Sampled&)>& found, SeenSet* seen) {
   SampleStats stats;
   std::unordered_set<std::string> texts;
   std::unordered_set<std::uint64_t> functions;
   constexpr std::uint64_t per_thread = 32;
-  const std::uint64_t block = per_thread * static_cast<std::uint64_t>(std::max(threads, 1));
   std::vector<SampleMemory> memories;
-  for (std::uint64_t t = 0; t < block / per_thread; ++t) memories.emplace_back(sampler);
+  for (int t = 0; t < std::max(threads, 1); ++t) memories.emplace_back(sampler);
   std::size_t kept = 0;
   while (kept < count && stats.attempts < most_attempts) {
-    std::vector<std::optional<Outcome<Sampled>>> results(block);
-    std::vector<SampleStats> partial(block);
-    std::vector<std::exception_ptr> failures(static_cast<std::size_t>(std::max(threads, 1)));
-    const auto work = [&](std::uint64_t thread) {
-      try {
-        for (std::uint64_t i = thread * per_thread; i < (thread + 1) * per_thread; ++i)
-          results[i] = sampler.attempt(stats.attempts + i, memories[thread], &partial[i]);
-      } catch (...) {
-        failures[thread] = std::current_exception();
-      }
-    };
-    std::vector<std::jthread> pool;
-    for (std::uint64_t t = 1; t < block / per_thread; ++t) pool.emplace_back(work, t);
-    work(0);
-    pool.clear();
-    for (const auto& failure : failures)
-      if (failure) std::rethrow_exception(failure);
+    Block block = attempt_block(sampler, stats.attempts, per_thread, memories, seen != nullptr);
     // Counted in order and only up to the attempt that completes the count: the same numbers on any number of threads.
     const std::uint64_t first = stats.attempts;
-    for (std::uint64_t i = 0; i < block && kept < count && first + i < most_attempts; ++i) {
+    for (std::uint64_t i = 0; i < block.results.size() && kept < count && first + i < most_attempts; ++i) {
       ++stats.attempts;
-      for (const auto& [rule, number] : partial[i].refused) stats.refused[rule] += number;
-      const Outcome<Sampled>& result = *results[i];
+      for (const auto& [rule, number] : block.stats[i].refused) stats.refused[rule] += number;
+      const Outcome<Sampled>& result = *block.results[i];
       if (!result.ok()) {
         ++stats.rejected[result.rejection().rule];
         stats.example[result.rejection().rule] = result.rejection().with;
@@ -233,10 +278,16 @@ SampleStats sample(const Sampler& sampler, std::size_t count, std::uint64_t most
         ++stats.same_text;
         continue;
       }
+      if (seen != nullptr) {
+        const Novelty novelty = seen->add(*result->kin);
+        ++stats.seen[static_cast<std::size_t>(novelty)];
+        if (!worth_keeping(novelty)) continue;
+      }
       if (!functions.insert(result->label.fingerprint).second) ++stats.same_function;
       ++kept;
       found(*result);
     }
+    if (seen != nullptr) seen->flush();
   }
   return stats;
 }

@@ -4,6 +4,7 @@
 #include "kasimir/synth/growth.h"
 #include "kasimir/synth/label_rules.h"
 #include "kasimir/synth/normal_form.h"
+#include "kasimir/synth/seen.h"
 #include "kasimir/synth/semantics.h"
 #include "kasimir/synth/small_site.h"
 
@@ -37,6 +38,7 @@ struct Sampled {
   Label label;
   std::optional<Labels> exact;  ///< if Wanted::labels has rules: what they ask for
   std::uint64_t attempt = 0;    ///< the number in the stream that gives it again
+  std::optional<Kinship> kin;   ///< if a set of what was seen is kept
 };
 
 /// Counts of what happened to attempts.
@@ -45,6 +47,7 @@ struct SampleStats {
   std::uint64_t legal = 0;  ///< within budget and as wanted, twins included
   std::uint64_t same_text = 0;
   std::uint64_t same_function = 0;  ///< equal fingerprint, other text; kept by sample(), skipped by a search
+  NoveltyCounts seen{};             ///< by Novelty: kernels that were shown to a set of what was seen
   std::map<std::string, std::int64_t> rejected;  ///< attempts by the rule that ended them
   std::map<std::string, std::string> example;    ///< the last values that broke the rule
   std::map<std::string, std::int64_t> refused;   ///< steps refused while growing, by rule
@@ -63,10 +66,13 @@ class SampleMemory {
 
   /// Of the last attempt.
   [[nodiscard]] const Growth& growth() const;
+  [[nodiscard]] Growth& growth();
   [[nodiscard]] const FitSolution& solution() const;
-  Identity identity();                       ///< of the last kernel: its normal form
-  std::optional<Fingerprint> fingerprint();  ///< and what it computes (Semantics::fingerprint)
-  std::vector<std::int64_t>& refused();      ///< Growth::refused()
+  Identity identity_of(std::span<const GrownStep> steps);  ///< of others that were worked out in its world
+  Identity identity();                                     ///< of the last kernel: its normal form
+  std::optional<Fingerprint> fingerprint();                ///< and what it computes (Semantics::fingerprint)
+  std::uint64_t weight_sizes();                            ///< Semantics::weight_sizes()
+  std::vector<std::int64_t>& refused();                    ///< Growth::refused()
 
  private:
   friend class Sampler;
@@ -84,13 +90,23 @@ class Sampler {
   /// The kernel's steps and the values of its free symbols, in the memory; or why there are none.
   std::optional<Rejection> draw(std::uint64_t index, SampleMemory& memory) const;
 
-  /// The kernel that was drawn last, with its name and its fits.
+  // For kernels that come about in other ways (moves.h).
+  /// Begins a memory that has grown too large anew, which changes nothing but the speed.
+  void bound(SampleMemory& memory) const;
+  /// Values for the free symbols of the steps that the memory's growth holds, within the budget.
+  FitFailure solve(SampleMemory& memory) const;
+  /// What is known of the kernel in the memory, or which screen it does not pass.
+  [[nodiscard]] Outcome<Sampled> describe(std::uint64_t index, const SampleMemory& memory) const;
+
   [[nodiscard]] Kernel kernel(const SampleMemory& memory) const;
 
   [[nodiscard]] const std::vector<SiteLoad>& sites() const { return sites_; }
   [[nodiscard]] const SampleOptions& options() const { return options_; }
   [[nodiscard]] Catalog catalog() const { return catalog_; }
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  /// Equal for samplers whose kernels' identities, fingerprints and costs may be compared: the same sites and
+  /// primitives.
+  [[nodiscard]] std::uint64_t space() const;
 
  private:
   friend class SampleMemory;
@@ -106,8 +122,9 @@ class Sampler {
 };
 
 /// Kernels with different texts, in the order of their attempts, until `count` are found or `most_attempts` were made.
-/// `threads` changes the speed only. `found` is called in order for each.
+/// `threads` changes the speed only. `found` is called in order for each. Kernels that `seen` knows, if there is one,
+/// are counted and left out, unless they cost less than what it knows; the others become known.
 SampleStats sample(const Sampler& sampler, std::size_t count, std::uint64_t most_attempts, int threads,
-                   const std::function<void(const Sampled&)>& found);
+                   const std::function<void(const Sampled&)>& found, SeenSet* seen = nullptr);
 
 }  // namespace kasimir

@@ -2,6 +2,7 @@
 #include "kasimir/synth/sampler_bench.h"
 
 #include "kasimir/synth/labels.h"
+#include "kasimir/synth/moves.h"
 
 #include <algorithm>
 #include <chrono>
@@ -82,6 +83,27 @@ void measure_identity(const Sampler& sampler, SamplerBench& bench) {
   bench.identified_per_cpu_second = static_cast<double>(legal) / (cpu_seconds() - start);
 }
 
+void measure_moves(const Sampler& sampler, SamplerBench& bench) {
+  constexpr std::size_t parents_wanted = 1000;
+  SampleMemory memory(sampler);
+  std::vector<Kernel> parents;
+  for (std::uint64_t i = 0; i < bench.attempts && parents.size() < parents_wanted; ++i)
+    if (!sampler.draw(i, memory)) parents.push_back(sampler.kernel(memory));
+  const std::size_t n = parents.size();
+  const auto measure = [&](double& rate, double& share, auto makes) {
+    std::uint64_t made = 0;
+    const double start = cpu_seconds();
+    for (std::uint64_t i = 0; i < bench.attempts; ++i) made += makes(i) ? 1 : 0;
+    rate = static_cast<double>(made) / (cpu_seconds() - start);
+    share = static_cast<double>(made) / static_cast<double>(bench.attempts);
+  };
+  measure(bench.mutated_per_cpu_second, bench.share_mutated,
+          [&](std::uint64_t i) { return mutate(sampler, parents[i % n], i, memory).ok(); });
+  measure(bench.crossed_per_cpu_second, bench.share_crossed, [&](std::uint64_t i) {
+    return !cross(sampler, parents[i % n], parents[(i + 1 + i / n) % n], i, memory).has_value();
+  });
+}
+
 /// Of widths that a symbol takes: the largest ratio to Co over the smallest.
 double width_ratio(const FitSolution& solution, std::span<const SiteLoad> sites, std::size_t symbol) {
   double least = 1e300;
@@ -119,8 +141,9 @@ void measure_kernels(const Sampler& sampler, SamplerBench& bench) {
   bench.width_ratio_p90 = percentile(ratios, 0.9);
   bench.shapes = memory.growth().world().shape_count();
   bench.moves = memory.growth().world().move_count();
-  bench.share_forced_steps = static_cast<double>(memory.growth().forced_steps()) /
-                             (bench.spectrum.mean_length() * static_cast<double>(bench.spectrum.kernels()));
+  const double steps = bench.spectrum.mean_length() * static_cast<double>(bench.spectrum.kernels());
+  bench.share_forced_steps = static_cast<double>(memory.growth().forced_steps()) / steps;
+  bench.share_composite_steps = static_cast<double>(memory.growth().composite_steps()) / steps;
 }
 
 void measure_labels(const Sampler& sampler, SamplerBench& bench) {
@@ -168,6 +191,7 @@ SamplerBench bench_sampler(const Sampler& sampler, std::uint64_t attempts) {
   if (bench.legal == 0) return bench;
   measure_threads(sampler, bench);
   measure_identity(sampler, bench);
+  measure_moves(sampler, bench);
   measure_kernels(sampler, bench);
   measure_labels(sampler, bench);
   return bench;

@@ -14,13 +14,17 @@ struct SamplerBench {
   double legal_per_cpu_second = 0.0;       ///< from a cold start: with all that is worked out on the way
   double legal_per_cpu_second_warm = 0.0;  ///< over the second half of the attempts
   double identified_per_cpu_second = 0.0;  ///< with normal form, fingerprint and a set of what was seen
-  double two_threads_speedup = 0.0;        ///< legal kernels per second of two threads against one, by the clock
-  std::uint64_t same_form = 0;             ///< kernels whose normal form was met before
-  std::uint64_t same_function = 0;         ///< others whose fingerprint was met before
-  std::uint64_t unidentified = 0;          ///< too large for every tiny site: they count as distinct
+  double mutated_per_cpu_second = 0.0;     ///< legal children of kernels that were drawn, with a warm memory (moves.h)
+  double crossed_per_cpu_second = 0.0;     ///< the same of pairs
+  double share_mutated = 0.0, share_crossed = 0.0;  ///< calls that gave one
+  double two_threads_speedup = 0.0;  ///< legal kernels per second of two threads against one, by the clock
+  std::uint64_t same_form = 0;       ///< kernels whose normal form was met before
+  std::uint64_t same_function = 0;   ///< others whose fingerprint was met before
+  std::uint64_t unidentified = 0;    ///< too large for every tiny site: they count as distinct
   double use_p1 = 0.0, use_p10 = 0.0, use_p50 = 0.0;  ///< of the binding budget, kernels with a free symbol only
   double width_ratio_p90 = 0.0;                       ///< of a free symbol to Co: largest over smallest across sites
   double share_with_free_symbols = 0.0;
+  double share_composite_steps = 0.0;   ///< steps that came with composites (composite.h)
   double share_forced_steps = 0.0;      ///< steps that were drawn from those that lead to the end
   std::uint64_t shapes = 0, moves = 0;  ///< that were worked out for these attempts (world.h)
   Spectrum spectrum{0};

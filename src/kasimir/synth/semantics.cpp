@@ -163,13 +163,22 @@ const Semantics::Programs& Semantics::programs(MoveId move, std::size_t place) {
   auto& known = known_[place];
   const auto at = static_cast<std::size_t>(move);
   if (known.size() <= at) known.resize(world_->move_count(), -1);
-  if (weight_sizes_.size() <= at) weight_sizes_.resize(world_->move_count(), 0);
-  if (known[at] < 0) {
-    const Graph step = world_->graph(move);
-    weight_sizes_[at] = hash_of_weight_sizes(step);
-    known[at] = find_or_compile(step, places_[place].binding);
-  }
+  if (known[at] < 0) known[at] = find_or_compile(world_->graph(move), places_[place].binding);
   return programs_[static_cast<std::size_t>(known[at])];
+}
+
+std::uint64_t Semantics::weight_sizes(MoveId move) {
+  if (!world_->move(move).weighted) return 0;
+  const auto at = static_cast<std::size_t>(move);
+  if (weight_sizes_.size() <= at) weight_sizes_.resize(world_->move_count(), unknown);
+  if (weight_sizes_[at] == unknown) weight_sizes_[at] = hash_of_weight_sizes(world_->graph(move));
+  return weight_sizes_[at];
+}
+
+std::uint64_t Semantics::weight_sizes(std::span<const GrownStep> steps) {
+  std::uint64_t sum = 0;
+  for (const GrownStep& step : steps) sum += weight_sizes(step.written.move);
+  return sum;
 }
 
 void Semantics::run(const Programs& step, std::array<const std::uint32_t*, 2> operands, std::uint32_t* result) {
@@ -233,8 +242,7 @@ std::optional<Fingerprint> Semantics::fingerprint(std::span<const GrownStep> ste
     next += field_room(of[i]->size);
   }
   Fingerprint found = hash_values(tensor[steps.size()], of[steps.size() - 1]->size);
-  std::uint64_t sizes = chosen;
-  for (const GrownStep& step : steps) sizes += weight_sizes_[static_cast<std::size_t>(step.written.move)];
+  const std::uint64_t sizes = chosen + weight_sizes(steps);
   found.high = mix_bits(found.high ^ mix_bits(sizes));
   found.low = mix_bits(found.low ^ mix_bits(~sizes));
   return found;

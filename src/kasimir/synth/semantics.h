@@ -17,6 +17,9 @@ class Semantics {
   /// Equal for kernels that compute the same with weights of the same sizes (sizes that differ elsewhere may coincide
   /// at a tiny site); nothing if the kernel is not whole, or too large, at every tiny site.
   std::optional<Fingerprint> fingerprint(std::span<const GrownStep> steps, int open_symbols);
+  /// A hash of the sizes of all weights, whatever their order and the names of free symbols: kernels with equal
+  /// fingerprints have the same. Much cheaper.
+  std::uint64_t weight_sizes(std::span<const GrownStep> steps);
 
  private:
   /// Values of the symbols at a tiny site.
@@ -35,6 +38,7 @@ class Semantics {
     std::size_t size = 0;  ///< of the result
   };
   const Programs& programs(MoveId move, std::size_t place);
+  std::uint64_t weight_sizes(MoveId move);
   std::int32_t find_or_compile(const Graph& step, const Binding& binding);
   [[nodiscard]] static Programs compile(const BoundGraph& graph);
   void run(const Programs& step, std::array<const std::uint32_t*, 2> operands, std::uint32_t* result);
@@ -43,7 +47,8 @@ class Semantics {
   std::vector<Place> places_;
   std::vector<std::vector<std::int32_t>> known_;  ///< by place, then move: number of its programs, or -1
   std::deque<Programs> programs_;
-  std::vector<std::uint64_t> weight_sizes_;  ///< by move, of those whose programs were asked for
+  static constexpr std::uint64_t unknown = ~std::uint64_t{0};
+  std::vector<std::uint64_t> weight_sizes_;  ///< by move; `unknown`: not asked for yet
   struct Mix {
     std::size_t operator()(const Fingerprint& key) const { return key.low; }
   };

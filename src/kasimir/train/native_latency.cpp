@@ -20,9 +20,12 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-bool disturbed(const NativeSample& sample) { return sample.wall_ms > (1 + waiting_share) * sample.cpu_ms + 0.01; }
+bool disturbed(const NativeSample& sample, int threads) {
+  return sample.wall_ms > (1 + waiting_share) * sample.cpu_ms / threads + 0.01;
+}
 
-/// The largest difference over the largest value; infinite where something is no number.
+}  // namespace
+
 double relative_error(const std::vector<float>& found, const std::vector<float>& expected) {
   if (found.size() != expected.size()) return INFINITY;
   double difference = 0;
@@ -36,25 +39,39 @@ double relative_error(const std::vector<float>& found, const std::vector<float>&
   return largest > 0 ? difference / largest : difference;
 }
 
-}  // namespace
-
 struct NativeBench::Built {
+  Built(NativeNetwork compiled, int uses) : program(std::move(compiled)), threads(uses) {}
   NativeNetwork program;
   VerifyResult check;
+  int threads;
 };
 
 NativeBench::NativeBench(const NetworkPlan& original, int batch, NativeOptions native)
     : original_plan_(original), batch_(batch), native_(std::move(native)) {}
 NativeBench::~NativeBench() = default;
 
+void NativeBench::tune_with(TuningCache cache, double seconds) {
+  cache_ = std::move(cache);
+  tuning_seconds_ = seconds;
+  original_.reset();
+}
+
 Outcome<std::unique_ptr<NativeBench::Built>> NativeBench::build(const NetworkPlan& plan,
-                                                                const LatencyOptions& options) const {
+                                                                const LatencyOptions& options) {
   const auto weights = random_weights(plan, options.seed);
   COptions names;
   names.target = host_target();
-  const auto made = network_as_c(plan, batch_, weights, names);
+  names.threads = options.threads;
+  auto made = network_as_c(plan, batch_, weights, names);
   if (!made.ok()) return made.rejection();
-  auto program = NativeNetwork::build(made->c, names, made->weights, native_);
+  if (tuning_seconds_ > 0) {
+    const TuneOptions how{.seconds = tuning_seconds_, .native = native_};
+    const auto tuned = tune(made->made.program, names, made->weights, cache_, how);
+    if (!tuned.ok()) return tuned.rejection();
+    cache_.save();
+    made->made.c = generate_c(made->made.program, tuned->methods, names);
+  }
+  auto program = NativeNetwork::build(made->made.c, names, made->weights, native_);
   if (!program.ok()) return program.rejection();
 
   Model model(plan, {.seed = options.seed});
@@ -67,7 +84,7 @@ Outcome<std::unique_ptr<NativeBench::Built>> NativeBench::build(const NetworkPla
   };
   const auto found = program->run(values(images));
   if (!found.ok()) return found.rejection();
-  auto built = std::make_unique<Built>(Built{*std::move(program), {}});
+  auto built = std::make_unique<Built>(*std::move(program), made->made.c.threads);
   built->check.kernel = plan.replaced.empty() ? plan.network->name() : plan.replaced.begin()->second.first.name;
   built->check.error = relative_error(*found, values(scores));
   built->check.ok = built->check.error <= options.verify.bound * native_error_allowance;
@@ -80,8 +97,8 @@ Outcome<std::unique_ptr<NativeBench::Built>> NativeBench::build(const NetworkPla
 }
 
 Outcome<LatencySamples> NativeBench::measure(const NetworkPlan& candidate, const LatencyOptions& options) {
-  if (options.batch != batch_ || options.threads != 1 || options.repeats < 1)
-    throw input_error("native latency: batch {}, {} threads, {} repeats: needed batch {}, 1 thread, at least 1 repeat",
+  if (options.batch != batch_ || options.threads < 1 || options.repeats < 1)
+    throw input_error("native latency: batch {}, {} threads, {} repeats: needed batch {}, at least 1 and 1",
                       options.batch, options.threads, options.repeats, batch_);
   if (!original_) {
     auto built = build(original_plan_, options);
@@ -109,7 +126,8 @@ Outcome<LatencySamples> NativeBench::measure(const NetworkPlan& candidate, const
     const auto mine = ours.time(1);
     if (!mine.ok()) return mine.rejection();
     all.emplace_back(original->front(), mine->front());
-    if (!disturbed(original->front()) && !disturbed(mine->front())) quiet.push_back(all.back());
+    if (!disturbed(original->front(), original_->threads) && !disturbed(mine->front(), (*built)->threads))
+      quiet.push_back(all.back());
   }
   samples.set_aside = static_cast<int>(quiet.size() >= wanted ? all.size() - quiet.size() : 0);
   for (const auto& [original, mine] : quiet.size() >= wanted ? quiet : all) {

@@ -69,6 +69,8 @@ TEST(GrowthLimits, RefuseImpossibleNumbers) {
             "2: a width of 0 was asked for; it must lie within 1..8");
   EXPECT_EQ(error_of([](GrowthLimits& l) { l.max_width = 9; }),
             "2: a width of 9 was asked for; it must lie within 1..8");
+  EXPECT_EQ(error_of([](GrowthLimits& l) { l.composites = -0.5; }),
+            "2: composites were given the weight -0.5; it must lie within 0..1000");
   EXPECT_EQ(error_of([](GrowthLimits&) {}), "nothing was thrown");
 }
 

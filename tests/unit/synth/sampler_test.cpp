@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/sampler.h"
 
-#include "kasimir/kernel/verify.h"
 #include "kasimir/primitive/catalog.h"
-#include "support/counts.h"
 #include "unit/synth/loads.h"
+#include "unit/synth/within.h"
 
 #include <gtest/gtest.h>
 
@@ -71,43 +70,17 @@ TEST(Sample, GivesAnAttemptAgainByItsNumber) {
   EXPECT_EQ(checked, 10);
 }
 
-/// Costs of each kernel at each site from its bound stages, in no way from the solver.
 void expect_within(const Draws& run, const Budget& budget) {
+  const auto loads = testing::resnet8_loads();
   for (const Sampled& sampled : run.found) {
     SCOPED_TRACE(fmt::format("seed {} attempt {}:\n{}", seed, sampled.attempt, str(sampled.kernel)));
-    testing::Counts total;
-    for (std::size_t i = 0; i < testing::resnet8_loads().size(); ++i) {
-      const SiteLoad load = testing::resnet8_loads()[i];
-      const auto graph = lower_at(sampled.kernel, load.site, 1);
-      ASSERT_TRUE(graph.ok()) << graph.rejection().str();
-      const auto broken = verify(*graph);
-      EXPECT_FALSE(broken.has_value()) << broken->str();
-      const testing::Counts here = testing::count(*graph);
-      EXPECT_DOUBLE_EQ(here.macs, sampled.cost.macs[i]);
-      EXPECT_DOUBLE_EQ(here.params, sampled.cost.params[i]);
-      total.macs += here.macs * static_cast<double>(load.count);
-      total.params += here.params * static_cast<double>(load.count);
-      const auto check = [](const Limit& limit, double found, double replaced) {
-        if (!limit.relative) return;
-        EXPECT_LE(found, limit.high * replaced * (1 + 1e-9));
-        EXPECT_GE(found, limit.low * replaced * (1 - 1e-9));
-      };
-      check(budget.macs, here.macs, load.macs);
-      check(budget.params, here.params, load.params);
-      for (const BoundTensor& tensor : graph->tensors)
-        if (tensor.role == Role::between) {
-          EXPECT_LE(elements(tensor), std::int64_t{1} << 21);
-        }
-    }
+    const testing::Counts total = testing::expect_within(sampled.kernel, loads, budget);
     EXPECT_DOUBLE_EQ(total.macs, sampled.cost.total_macs);
     EXPECT_DOUBLE_EQ(total.params, sampled.cost.total_params);
-    if (!budget.macs.relative) {
-      EXPECT_LE(total.macs, budget.macs.high);
-      EXPECT_GE(total.macs, budget.macs.low);
-    }
-    if (!budget.params.relative) {
-      EXPECT_LE(total.params, budget.params.high);
-      EXPECT_GE(total.params, budget.params.low);
+    for (std::size_t i = 0; i < loads.size(); ++i) {
+      const testing::Counts here = testing::count(lower_at(sampled.kernel, loads[i].site, 1).value());
+      EXPECT_DOUBLE_EQ(here.macs, sampled.cost.macs[i]);
+      EXPECT_DOUBLE_EQ(here.params, sampled.cost.params[i]);
     }
   }
 }

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/bench_kernels.h"
+
+#include "kasimir/base/files.h"
+#include "kasimir/base/statistics.h"
+#include "kasimir/base/table.h"
+#include "kasimir/primitive/catalog.h"
+#include "kasimir/synth/solver.h"
+#include "kasimir/train/kernel_latency.h"
+#include "kasimir/train/machine.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace kasimir {
+namespace {
+
+// What every kernel replaces; names a primitive: the search replaces convolutions.
+constexpr std::string_view convolution_text = "kernel convolution\n  a = conv(x, to=Co, stride=yes)\nreturn a\n";
+
+constexpr std::uint64_t most_attempts = 1'000'000;
+
+/// One kernel over all sites, each as often as the network has it.
+struct Total {
+  std::string name;
+  double native_ms = 0;
+  double eager_ms = 0;
+  Multiplications counts;
+  double error = 0;
+  std::vector<double> compile_seconds;
+};
+
+LatencyOptions latency_options(const BenchKernels& options) {
+  LatencyOptions latency;
+  latency.batch = options.batch;
+  latency.threads = options.threads;
+  latency.repeats = 5;
+  latency.min_seconds = options.seconds;
+  latency.seed = options.seed;
+  return latency;
+}
+
+nlohmann::json to_json(const std::string& name, const BenchKernels& options, const KernelTiming& timing,
+                       const KernelTiming& convolution) {
+  return {{"kernel", name},
+          {"site", timing.site.str()},
+          {"batch", options.batch},
+          {"threads", options.threads},
+          {"native_ms", timing.native.median},
+          {"native_low_ms", timing.native.low},
+          {"native_high_ms", timing.native.high},
+          {"eager_ms", timing.eager.median},
+          {"speed_vs_eager", timing.eager.median / timing.native.median},
+          {"speed_vs_native_convolution", convolution.native.median / timing.native.median},
+          {"macs", timing.counts.nominal},
+          {"executed_multiplications", timing.counts.executed},
+          {"convolution_macs", convolution.counts.nominal},
+          {"error", timing.error},
+          {"verified_error", timing.verified},
+          {"compile_seconds", timing.compile_seconds}};
+}
+
+/// The kernel at all sites, or the reason why it cannot be timed at one.
+Outcome<Total> time_everywhere(const Kernel& kernel, const BenchKernels& options,
+                               const std::vector<KernelTiming>& convolutions) {
+  Total total;
+  total.name = kernel.name;
+  for (std::size_t i = 0; i < options.loads.size(); ++i) {
+    const auto timing = time_kernel(kernel, options.loads[i].site, latency_options(options));
+    if (!timing.ok()) return timing.rejection();
+    const auto times = static_cast<double>(options.loads[i].count);
+    total.native_ms += times * timing->native.median;
+    total.eager_ms += times * timing->eager.median;
+    total.counts.nominal += times * timing->counts.nominal;
+    total.counts.executed += times * timing->counts.executed;
+    total.error = std::max(total.error, timing->error);
+    total.compile_seconds.push_back(timing->compile_seconds);
+    if (options.json) {
+      fmt::print("{}\n", to_json(kernel.name, options, *timing, convolutions[i]).dump());
+      std::fflush(stdout);
+    }
+  }
+  return total;
+}
+
+/// Sampled kernels with different texts, or the one of the file.
+std::vector<Kernel> kernels_of(const BenchKernels& options) {
+  const Sampler sampler(catalog(), options.loads, options.sampling, options.seed);
+  if (options.kernel.empty()) {
+    SampleMemory memory(sampler);
+    std::vector<Kernel> kernels;
+    for (std::uint64_t i = 0; std::ssize(kernels) < options.count && i < most_attempts; ++i)
+      if (auto drawn = sampler.attempt(i, memory); drawn.ok()) kernels.push_back(std::move(drawn->kernel));
+    return kernels;
+  }
+  std::vector<Site> sites;
+  for (const SiteLoad& load : options.loads) sites.push_back(load.site);
+  Kernel kernel = parse_and_check(read_file(options.kernel), catalog(), SiteSet(sites, {}), options.kernel);
+  if (!kernel.free_symbols().empty() && kernel.fits.empty()) {
+    const auto graph = lower(kernel, SiteSet(sites, kernel.choices));
+    if (const auto fitted = fit(kernel, *graph, options.loads, options.sampling.budget, {}); !fitted.ok())
+      throw unsolved_error("no values for the free sizes of {}: {}", options.kernel, fitted.rejection().str());
+  }
+  return {std::move(kernel)};
+}
+
+void print_table(const std::vector<Total>& totals, const Total& convolution) {
+  Table table({{"kernel", "", Table::Align::left},
+               {"MACs", "ratio"},
+               {"executed", "ratio"},
+               {"C", "ms"},
+               {"vs eager", "times"},
+               {"vs C conv", "times"},
+               {"error", ""}});
+  std::vector<double> eager;
+  std::vector<double> native;
+  std::vector<double> macs;
+  std::vector<double> executed;
+  std::vector<double> times;
+  std::vector<double> compile;
+  for (const Total& total : totals) {
+    table.row({total.name, fmt::format("{:.2f}", total.counts.nominal / convolution.counts.nominal),
+               fmt::format("{:.2f}", total.counts.executed / convolution.counts.executed),
+               fmt::format("{:#.3g}", total.native_ms), fmt::format("{:.2f}", total.eager_ms / total.native_ms),
+               fmt::format("{:.2f}", convolution.native_ms / total.native_ms), fmt::format("{:.1e}", total.error)});
+    eager.push_back(total.eager_ms / total.native_ms);
+    native.push_back(convolution.native_ms / total.native_ms);
+    macs.push_back(total.counts.nominal);
+    executed.push_back(total.counts.executed);
+    times.push_back(total.native_ms);
+    compile.insert(compile.end(), total.compile_seconds.begin(), total.compile_seconds.end());
+  }
+  fmt::print("{}", table.str());
+  fmt::print("\nconvolution: {:.3g} ms in C, {:.3g} ms in eager PyTorch\n", convolution.native_ms,
+             convolution.eager_ms);
+  fmt::print("geometric means: {:.2f} times the speed of eager PyTorch, {:.2f} times that of the convolution in C\n",
+             geometric_mean(eager), geometric_mean(native));
+  if (totals.size() > 2)
+    fmt::print("rank correlation with the latency in C: {:.2f} of MACs, {:.2f} of executed multiplications\n",
+               rank_correlation(macs, times), rank_correlation(executed, times));
+  fmt::print("from text to checked program: {:.1f} s for the compiler in the median\n", median(compile));
+}
+
+}  // namespace
+
+int bench_kernels(const BenchKernels& options) {
+  set_threads(options.threads);
+  std::vector<Site> sites;
+  for (const SiteLoad& load : options.loads) sites.push_back(load.site);
+  const Kernel original = parse_and_check(convolution_text, catalog(), SiteSet(sites, {}), "convolution");
+  std::vector<KernelTiming> convolutions;
+  Total convolution;
+  for (const SiteLoad& load : options.loads) {
+    auto timing = time_kernel(original, load.site, latency_options(options));
+    if (!timing.ok()) throw unsolved_error("the convolution cannot be timed: {}", timing.rejection().str());
+    const auto times = static_cast<double>(load.count);
+    convolution.native_ms += times * timing->native.median;
+    convolution.eager_ms += times * timing->eager.median;
+    convolution.counts.nominal += times * timing->counts.nominal;
+    convolution.counts.executed += times * timing->counts.executed;
+    convolutions.push_back(*std::move(timing));
+  }
+  std::vector<Total> totals;
+  const std::vector<Kernel> kernels = kernels_of(options);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const auto total = time_everywhere(kernels[i], options, convolutions);
+    if (!total.ok()) {
+      fmt::print(stderr, "{}: {}\n", kernels[i].name, total.rejection().str());
+      continue;
+    }
+    totals.push_back(*total);
+    if (!options.json) fmt::print(stderr, "{} of {} kernels\n", i + 1, kernels.size());
+  }
+  if (totals.empty()) throw unsolved_error("none of {} kernels could be timed", kernels.size());
+  if (!options.json) print_table(totals, convolution);
+  return 0;
+}
+
+}  // namespace kasimir

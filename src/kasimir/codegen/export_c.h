@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/codegen/export.h"
+#include "kasimir/codegen/network_c.h"
+
+namespace kasimir {
+
+struct ExportCOptions {
+  std::int64_t batch = 1;  ///< images of one run
+  int threads = 1;
+  CTarget target;
+};
+
+/// The network as plain C with its weights: `net.h`, `net.c`, `net.weights` (floats, little-endian, in the order that
+/// `net.h` lists), `net_main.c` (a program that checks and times it) and a `Makefile` whose `check` runs the network on
+/// stored images and compares the scores. @throws Error (input) for tensors that are missing, and for networks that
+/// cannot be lowered, with the rule.
+std::vector<ExportedFile> export_c(const NetworkPlan& plan, const std::vector<NamedTensor>& weights,
+                                   const ExportNotes& notes, const ExportCheck& check, const ExportCOptions& options);
+
+}  // namespace kasimir

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// names primitives: attributes of ONNX share their words
+#include "kasimir/codegen/onnx.h"
+
+#include "kasimir/base/error.h"
+#include "kasimir/codegen/onnx_graph.h"
+#include "kasimir/nest/inline_copies.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace kasimir {
+namespace {
+
+// The newest that runtimes of several years read: ONNX 1.12, 2022.
+constexpr std::int64_t operator_set = 17;
+constexpr std::int64_t format_version = 8;
+constexpr float norm_epsilon = 1e-5F;  // of PyTorch's BatchNorm2d, with which networks are trained
+
+constexpr std::string_view check_script = R"(#!/usr/bin/env python3
+"""Compares model.onnx with the stored scores of check.safetensors; needs numpy and onnxruntime."""
+import json
+import pathlib
+import sys
+
+import numpy
+import onnxruntime
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+
+
+def read_tensors(path):
+    """The float32 tensors of a .safetensors file by name."""
+    data = path.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start])
+    header.pop("__metadata__", None)
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        tensors[name] = numpy.frombuffer(data[start + begin : start + end], "<f4").reshape(entry["shape"])
+    return tensors
+
+
+stored = read_tensors(FOLDER / "check.safetensors")
+expected = stored["output"]
+session = onnxruntime.InferenceSession(str(FOLDER / "model.onnx"), providers=["CPUExecutionProvider"])
+found = session.run(["scores"], {"images": stored["input"]})[0]
+difference = abs(found - expected).max()
+limit = 1e-4 * max(1.0, abs(expected).max())
+classes = (found.argmax(1) == expected.argmax(1)).sum()
+print(f"{classes} of {len(found)} images in the same class, largest difference {difference:.1e}, limit {limit:.1e}")
+good = difference <= limit and classes == len(found)
+sys.exit(None if good else "the scores are not those that were stored")
+)";
+
+/// A layer's value: its name, and whether it is [N, features] rather than [N, c, h, w].
+struct Value {
+  std::string name;
+  bool flat = false;
+};
+
+class NetworkNodes {
+ public:
+  NetworkNodes(onnx::GraphProto& graph, const NetworkPlan& plan,
+               const std::map<std::string_view, const NamedTensor*>& tensors)
+      : onnx_(graph), plan_(plan), tensors_(tensors), values_(plan.network->layers().size()) {}
+
+  void run() {
+    const auto& layers = plan_.network->layers();
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      layer_ = &layers[i];
+      index_ = static_cast<int>(i);
+      flat_ = false;
+      const std::string name = plan_.replaced.contains(index_) ? kernel() : std::visit(*this, layer_->op);
+      values_[i] = {name, flat_};
+    }
+    const Value& last = values_.back();
+    const std::string scores =
+        last.flat ? last.name : onnx_.node("Flatten", {last.name}, "scores", {{"axis", std::int64_t{1}}});
+    onnx_.output(scores, "scores", {any_batch, plan_.network->classes()});
+  }
+
+  std::string operator()(const layer::Input&) {
+    const Shape3 in = layer_->out;
+    onnx_.input("images", {any_batch, in.c, in.h, in.w});
+    return "images";
+  }
+  std::string operator()(const layer::Conv& op) {
+    std::vector<std::string> inputs{map(), tensor("weight")};
+    if (op.bias) inputs.push_back(tensor("bias"));
+    return onnx_.node("Conv", inputs, layer_->name,
+                      {{"kernel_shape", ArrayShape{op.kernel_h, op.kernel_w}},
+                       {"strides", ArrayShape{op.stride, op.stride}},
+                       {"dilations", ArrayShape{op.dilation, op.dilation}},
+                       {"pads", ArrayShape{op.pad_h, op.pad_w, op.pad_h, op.pad_w}},
+                       {"group", op.groups}});
+  }
+  std::string operator()(const layer::BatchNorm&) {
+    return onnx_.node("BatchNormalization",
+                      {map(), tensor("weight"), tensor("bias"), tensor("running_mean"), tensor("running_var")},
+                      layer_->name, {{"epsilon", norm_epsilon}});
+  }
+  std::string operator()(const layer::Activation& op) {
+    flat_ = input().flat;
+    switch (op.kind) {
+      case layer::ActivationKind::relu:
+        return onnx_.node("Relu", {input().name}, layer_->name);
+      case layer::ActivationKind::relu6:
+        return onnx_.node("Clip", {input().name, onnx_.number(0), onnx_.number(6)}, layer_->name);
+      case layer::ActivationKind::hardswish:
+        return onnx_.node("HardSwish", {input().name}, layer_->name);
+    }
+    KASIMIR_CHECK(false, "activation {}", static_cast<int>(op.kind));
+  }
+  std::string operator()(const layer::Add&) {
+    const auto all = all_inputs();
+    std::string sum = all[0];
+    for (std::size_t i = 1; i < all.size(); ++i) sum = onnx_.node("Add", {sum, all[i]}, layer_->name);
+    return sum;
+  }
+  std::string operator()(const layer::Concat&) {
+    return onnx_.node("Concat", all_inputs(), layer_->name, {{"axis", std::int64_t{1}}});
+  }
+  std::string operator()(const layer::MaxPool& op) {
+    // What a last window needs behind the map is padded, so that no runtime has to round as PyTorch does.
+    const Shape3 in = plan_.network->input_of(index_);
+    const auto behind = [&](std::int64_t extent, std::int64_t places) {
+      return std::max<std::int64_t>(0, (places - 1) * op.stride + op.kernel - extent - op.padding);
+    };
+    return onnx_.node(
+        "MaxPool", {map()}, layer_->name,
+        {{"kernel_shape", ArrayShape{op.kernel, op.kernel}},
+         {"strides", ArrayShape{op.stride, op.stride}},
+         {"pads", ArrayShape{op.padding, op.padding, behind(in.h, layer_->out.h), behind(in.w, layer_->out.w)}}});
+  }
+  std::string operator()(const layer::AvgPool& op) {
+    return onnx_.node(
+        "AveragePool", {map()}, layer_->name,
+        {{"kernel_shape", ArrayShape{op.kernel, op.kernel}}, {"strides", ArrayShape{op.stride, op.stride}}});
+  }
+  std::string operator()(const layer::GlobalAvgPool&) { return onnx_.node("GlobalAveragePool", {map()}, layer_->name); }
+  std::string operator()(const layer::Dropout&) {
+    flat_ = input().flat;
+    return input().name;
+  }
+  std::string operator()(const layer::Linear& op) {
+    flat_ = true;
+    const std::string x =
+        input().flat ? input().name
+                     : onnx_.node("Flatten", {input().name}, layer_->name + "/flat", {{"axis", std::int64_t{1}}});
+    std::vector<std::string> inputs{x, tensor("weight")};
+    if (op.bias) inputs.push_back(tensor("bias"));
+    return onnx_.node("Gemm", inputs, layer_->name, {{"transB", std::int64_t{1}}});
+  }
+
+ private:
+  [[nodiscard]] const Value& input(std::size_t i = 0) const {
+    return values_[static_cast<std::size_t>(layer_->inputs[i])];
+  }
+  /// An input as [N, c, h, w].
+  std::string map(std::size_t i = 0) {
+    if (!input(i).flat) return input(i).name;
+    return onnx_.node("Unsqueeze", {input(i).name, onnx_.integers({2, 3})}, input(i).name + "/map");
+  }
+  std::vector<std::string> all_inputs() {
+    flat_ = true;
+    for (std::size_t i = 0; i < layer_->inputs.size(); ++i) flat_ = flat_ && input(i).flat;
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < layer_->inputs.size(); ++i) all.push_back(flat_ ? input(i).name : map(i));
+    return all;
+  }
+  std::string tensor(const char* part) {
+    const NamedTensor& found = *tensors_.at(fmt::format("{}.{}", layer_->name, part));
+    return onnx_.tensor(found.name, found.shape, found.values);
+  }
+
+  std::string kernel() {
+    const auto& [kernel, site] = plan_.replaced.at(index_);
+    const auto lowered = lower_at(kernel, site, program_batch);
+    KASIMIR_CHECK(lowered.ok(), "kernel {} at {}: {}", kernel.name, site.str(), lowered.rejection().str());
+    OnnxTensors tensors;
+    for (const LayerPart& part : layer_parts(plan_, index_)) tensors[part.tensor] = tensors_.at(part.name);
+    std::string x = map();
+    const Shape3 in = plan_.network->input_of(index_);
+    const ArrayShape missing{0, 0, 0, 0, 0, 0, site.s * site.h - in.h, site.s * site.w - in.w};
+    if (missing[6] > 0 || missing[7] > 0) x = onnx_.node("Pad", {x, onnx_.integers(missing)}, layer_->name + "/padded");
+    return add_to_onnx(onnx_, inline_copies(freeze(*lowered)), tensors, x, layer_->name);
+  }
+
+  OnnxGraph onnx_;
+  const NetworkPlan& plan_;
+  const std::map<std::string_view, const NamedTensor*>& tensors_;
+  std::vector<Value> values_;  ///< by layer
+  const Layer* layer_ = nullptr;
+  int index_ = 0;
+  bool flat_ = false;
+};
+
+}  // namespace
+
+std::vector<ExportedFile> export_onnx(const NetworkPlan& plan, const std::vector<NamedTensor>& weights,
+                                      const ExportNotes& notes) {
+  const auto tensors = tensors_by_name(plan, weights);
+  onnx::ModelProto model;
+  model.set_ir_version(format_version);
+  model.set_producer_name("kasimir");
+  auto* version = model.add_opset_import();
+  version->set_domain("");
+  version->set_version(operator_set);
+  for (const auto& [key, value] : notes) {
+    auto* entry = model.add_metadata_props();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  model.mutable_graph()->set_name(plan.network->name());
+  NetworkNodes(*model.mutable_graph(), plan, tensors).run();
+  if (model.ByteSizeLong() > std::numeric_limits<std::int32_t>::max())
+    throw input_error("network {} has {} bytes as ONNX, more than the 2 GiB of one file", plan.network->name(),
+                      model.ByteSizeLong())
+        .note("export it as C or PyTorch");
+  return {{"model.onnx", model.SerializeAsString()}, {"check.py", std::string(check_script)}};
+}
+
+}  // namespace kasimir
