@@ -28,7 +28,7 @@ test: build ## all tests; the last line counts them
 bench: build ## how fast legal kernels are found, and how varied they are
 	build/release/kasimir bench sampler
 
-bench-peers: ## other frameworks on our networks: make bench-peers PEERS='--network resnet20 --batch 1'
+bench-peers: build ## other frameworks on our networks: make bench-peers PEERS='--network resnet20 --batch 1'
 	@tools/peers/setup
 	@tools/peers/run.py $(PEERS)
 

@@ -29,6 +29,16 @@ struct Total {
   Multiplications counts;
   double error = 0;
   std::vector<double> compile_seconds;
+
+  void add(const KernelTiming& timing, std::int64_t count) {
+    const auto times = static_cast<double>(count);
+    native_ms += times * timing.native.median;
+    eager_ms += times * timing.eager.median;
+    counts.nominal += times * timing.counts.nominal;
+    counts.executed += times * timing.counts.executed;
+    error = std::max(error, timing.error);
+    compile_seconds.push_back(timing.compile_seconds);
+  }
 };
 
 LatencyOptions latency_options(const BenchKernels& options) {
@@ -69,13 +79,7 @@ Outcome<Total> time_everywhere(const Kernel& kernel, const BenchKernels& options
   for (std::size_t i = 0; i < options.loads.size(); ++i) {
     const auto timing = time_kernel(kernel, options.loads[i].site, latency_options(options));
     if (!timing.ok()) return timing.rejection();
-    const auto times = static_cast<double>(options.loads[i].count);
-    total.native_ms += times * timing->native.median;
-    total.eager_ms += times * timing->eager.median;
-    total.counts.nominal += times * timing->counts.nominal;
-    total.counts.executed += times * timing->counts.executed;
-    total.error = std::max(total.error, timing->error);
-    total.compile_seconds.push_back(timing->compile_seconds);
+    total.add(*timing, options.loads[i].count);
     if (options.json) {
       fmt::print("{}\n", to_json(kernel.name, options, *timing, convolutions[i]).dump());
       std::fflush(stdout);
@@ -154,11 +158,7 @@ int bench_kernels(const BenchKernels& options) {
   for (const SiteLoad& load : options.loads) {
     auto timing = time_kernel(original, load.site, latency_options(options));
     if (!timing.ok()) throw unsolved_error("the convolution cannot be timed: {}", timing.rejection().str());
-    const auto times = static_cast<double>(load.count);
-    convolution.native_ms += times * timing->native.median;
-    convolution.eager_ms += times * timing->eager.median;
-    convolution.counts.nominal += times * timing->counts.nominal;
-    convolution.counts.executed += times * timing->counts.executed;
+    convolution.add(*timing, load.count);
     convolutions.push_back(*std::move(timing));
   }
   std::vector<Total> totals;

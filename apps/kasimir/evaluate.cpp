@@ -35,10 +35,7 @@ Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
   if (spec_.device == "cuda" && !has_cuda())
     throw input_error("--device cuda was asked for, but torch finds no CUDA device")
         .note("leave the option out to train on the processor");
-  if (spec_.latency != "native") return;
-  const NativeOptions native;
-  compiler_version(native.compiler);  // says what to install before hours of training
-  native_ = std::make_unique<NativeBench>(original_, spec_.latency_batch, native);
+  if (spec_.latency == "native") native_ = std::make_unique<NativeBench>(original_, spec_.latency_batch);
 }
 
 void Evaluator::check_space() const { check_space_of(sampler_); }

@@ -9,48 +9,28 @@ per case; with --json one object per line (network, batch, threads, ours_ms, bes
 
 import argparse
 import json
-import math
 import pathlib
 import subprocess
 import sys
 
+import exports
+import measure
+
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-PROGRAM = ROOT / "build" / "release" / "kasimir"
-PYTHON = ROOT / "build" / "peers" / "bin" / "python3"
-NETWORKS = {
-    "resnet20": ("resnet20", "3x32x32"),
-    "resnet18-32x32": ("resnet18", "3x32x32"),
-    "resnet18": ("resnet18", "3x224x224"),
-    "vgg16": ("vgg16", "3x224x224"),
-    "mobilenet_v2": ("mobilenet_v2", "3x224x224"),
-}
-
-
-def run(*command):
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        sys.exit(f"bench_native.py: {' '.join(str(word) for word in command)} failed:\n{done.stdout}")
-
-
-def exported(name, form, *options):
-    """The folder of an export. It is written again each time: the program may have changed."""
-    network, size = NETWORKS[name]
-    folder = ROOT / "build" / "native" / form / name
-    run(PROGRAM, "export", "--network", network, "--input", size, "--to", form, "--python", PYTHON, *options, folder)
-    return folder
+PYTHON = HERE.parents[1] / "build" / "peers" / "bin" / "python3"
 
 
 def case(name, batch, threads, models, options):
-    c = exported(name, "c", "--batch", batch, "--threads", threads)
-    run("make", "--silent", "-C", c, "net_main")
+    c = exports.exported(name, "c", PYTHON, "--batch", batch, "--threads", threads)
+    exports.run("make", "--silent", "-C", c, "net_main")
     command = [HERE / "run.py", "--folder", models, "--batch", batch, "--threads", threads, "--json", *options]
     command += ["--program", f"ours={c}/net_main {c}/net.weights {{input}} {{output}}"]
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     ours = next((row for row in rows if row["peer"] == "ours"), None)
     if ours is None or ours.get("error"):
-        sys.exit(f"bench_native.py: {name}, batch {batch}, {threads} threads: {ours['error'] if ours else 'no row of ours'}")
+        reason = ours["error"] if ours else "no row of ours"
+        sys.exit(f"bench_native.py: {name}, batch {batch}, {threads} threads: {reason}")
     return {
         "network": name,
         "batch": batch,
@@ -70,7 +50,7 @@ def main():
     words = sys.argv[1:]
     options = words[words.index("--") + 1 :] if "--" in words else []
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--network", action="append", choices=list(NETWORKS))
+    parser.add_argument("--network", action="append", choices=exports.NETWORKS)
     parser.add_argument("--batch", action="append", type=int)
     parser.add_argument("--threads", action="append", type=int)
     parser.add_argument("--json", action="store_true")
@@ -78,8 +58,8 @@ def main():
     speeds = []
     if not asked.json:
         print(f"{'network':<16}{'batch':>6}{'threads':>8}{'ours, ms':>10}  {'best peer':<14}{'times its speed':>16}")
-    for name in asked.network or NETWORKS:
-        models = f"{exported(name, 'onnx')},{exported(name, 'pytorch')}"
+    for name in asked.network or exports.NETWORKS:
+        models = exports.folders(name, PYTHON)
         for batch in asked.batch or [1, 32]:
             for threads in asked.threads or [1, 2]:
                 row = case(name, batch, threads, models, options)
@@ -94,7 +74,7 @@ def main():
                     flush=True,
                 )
     if not asked.json:
-        mean = math.exp(sum(math.log(speed) for speed in speeds) / len(speeds))
+        mean = measure.geometric_mean(speeds)
         print(f"geometric mean {mean:.2f}, lowest {min(speeds):.2f}; ~ something else ran during most samples")
 
 

@@ -17,12 +17,12 @@ import tempfile
 import time
 
 import child
+import exports
 import measure
 import worker
 
 HERE = pathlib.Path(__file__).resolve().parent
 HOME = HERE.parents[1] / "build" / "peers"
-NETWORKS = ["resnet20", "resnet18-32x32", "resnet18", "vgg16", "mobilenet_v2"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,21 +57,6 @@ def in_folders(text):
         find("model.onnx"),
         find("check.npz", "check.safetensors"),
     )
-
-
-def of_zoo(name, python):
-    """The model of a network of the zoo; written on first use, and again where networks.py has changed."""
-    folder = HOME / "networks" / name
-    source = HERE / "networks.py"
-    state = hashlib.sha256(source.read_bytes()).hexdigest()
-    stamp = folder / "source"
-    if not stamp.is_file() or stamp.read_text() != state:
-        say(f"{name}: writing {folder}")
-        done = subprocess.run([python, source, name, folder], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"run.py: {name} was not written: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
-        stamp.write_text(state)
-    return Model(name, source, folder / "weights.pt", folder / "model.onnx", folder / "check.npz")
 
 
 def say(text):
@@ -288,7 +273,8 @@ def numbers(text):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="run.py", description=__doc__)
-    parser.add_argument("--network", action="append", help=f"of the zoo, repeatable (default: {', '.join(NETWORKS)})")
+    networks = ", ".join(exports.NETWORKS)
+    parser.add_argument("--network", action="append", help=f"of the zoo, repeatable (default: {networks})")
     parser.add_argument("--folder", action="append", default=[], help="of an export, or several: A,B; repeatable")
     parser.add_argument("--module", type=pathlib.Path, help="with --weights, --onnx and --check instead of a folder")
     for name in ("weights", "onnx", "check"):
@@ -321,9 +307,10 @@ def models(options):
         if not (options.weights and options.onnx and options.check):
             sys.exit("run.py: --module needs --weights, --onnx and --check")
         yield Model(options.onnx.stem, options.module, options.weights, options.onnx, options.check)
-    zoo = options.network or ([] if options.folder or options.module else NETWORKS)
+    zoo = options.network or ([] if options.folder or options.module else exports.NETWORKS)
     for name in zoo:
-        yield of_zoo(name, options.python)
+        say(f"{name}: exporting")
+        yield in_folders(exports.folders(name, options.python))
 
 
 def report(rows, programs):

@@ -12,16 +12,12 @@ std::int64_t extent_of(const FlatNest& nest, int loop) {
   return loop < 0 ? 1 : nest.loops[static_cast<std::size_t>(loop)].extent;
 }
 
-/// The two reads of a plain product, in either order.
-std::optional<std::pair<int, int>> factors(const FlatNest& flat) {
-  const Nest& nest = *flat.nest;
-  if (nest.reduce != Reduce::sum || nest.value.size() != 3) return std::nullopt;
-  const auto* product = std::get_if<Apply>(&nest.value[2]);
-  if (product == nullptr || product->fn != Fn::mul || !flat.value[0] || !flat.value[1]) return std::nullopt;
-  if (!flat.value[0]->guarded.empty() || !flat.value[1]->guarded.empty()) return std::nullopt;
-  for (const auto& access : flat.epilogue)
-    if (access && !access->guarded.empty()) return std::nullopt;
-  return std::pair(0, 1);
+/// No read needs a test.
+bool unguarded(const FlatNest& flat) {
+  for (const auto* accesses : {&flat.value, &flat.epilogue})
+    for (const auto& access : *accesses)
+      if (access && !access->guarded.empty()) return false;
+  return true;
 }
 
 std::optional<Contraction> with_operands(const FlatNest& nest, int a, int b) {
@@ -239,18 +235,11 @@ class Writer {
             const Access& access = *nest_.epilogue[node];
             const std::int64_t stride = stride_of(access, of_.m);
             const std::string at = address(access, names_, place_, offset(access, pixel) + stride * lanes);
-            return stride == 0   ? "SET1(*(" + at + "))"
-                   : stride == 1 ? "LD(" + at + ")"
-                   : part > 0    ? fmt::format("gather_part({}, {}, {})", at, stride, part)
-                                 : fmt::format("gather({}, {})", at, stride);
+            return load_text(at, stride, part);
           },
           value);
     const std::string at = address(nest_.out, names_, place_, offset(nest_.out, pixel) + lanes);
-    if (part > 0) {
-      text_.line("st_part({}, {}, {});", at, value, part);
-    } else {
-      text_.line("ST({}, {});", at, value);
-    }
+    write_store(text_, at, value, part);
   }
 
   CText& text_;
@@ -275,10 +264,9 @@ std::int64_t Contraction::k_extent(const FlatNest& nest) const {
 }
 
 std::optional<Contraction> find_contraction(const FlatNest& nest) {
-  const auto reads = factors(nest);
-  if (!reads) return std::nullopt;
-  if (auto found = with_operands(nest, reads->first, reads->second)) return found;
-  return with_operands(nest, reads->second, reads->first);
+  if (!sums_products(*nest.nest) || !unguarded(nest)) return std::nullopt;
+  if (auto found = with_operands(nest, 0, 1)) return found;
+  return with_operands(nest, 1, 0);
 }
 
 RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction, const CTarget& target) {
@@ -313,8 +301,7 @@ RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction
   return best;
 }
 
-std::int64_t packed_size(const FlatNest& nest, const Contraction& contraction, const RegisterBlock&,
-                         const CTarget& target) {
+std::int64_t packed_size(const FlatNest& nest, const Contraction& contraction, const CTarget& target) {
   std::int64_t size = contraction.k_extent(nest) * round_up(extent_of(nest, contraction.m), target.lanes);
   for (int loop : contraction.outer) size *= extent_of(nest, loop);
   return size;

@@ -20,7 +20,15 @@ std::string coordinate(const BoundCoord& coord, const std::vector<std::string>& 
   return coord.wrap ? fmt::format("ksm_wrap({}, {})", text, *coord.wrap) : fmt::format("({})", text);
 }
 
-std::string call(Fn fn, const std::string& a, const std::string& b) {
+std::string constant_text(double value, CNumbers numbers) {
+  return numbers == CNumbers::vectors ? "SET1(" + c_float(value) + ")" : fmt::format("({:.17g})", value);
+}
+
+/// Functions have their own names in the prelude, with `v` before them for vectors and `s` for doubles.
+std::string call(Fn fn, const std::string& a, const std::string& b, CNumbers numbers) {
+  const auto named = [&](Fn function, const std::string& arguments) {
+    return fmt::format("{}{}({})", numbers == CNumbers::vectors ? 'v' : 's', fn_info(function).name, arguments);
+  };
   switch (fn) {
     case Fn::add:
     case Fn::join:
@@ -31,32 +39,24 @@ std::string call(Fn fn, const std::string& a, const std::string& b) {
       return a + " * " + b;
     case Fn::div:
       return a + " / " + b;
-    case Fn::max:
-      return "vmax(" + a + ", " + b + ")";
-    case Fn::min:
-      return "vmin(" + a + ", " + b + ")";
     case Fn::neg:
       return "-" + a;
-    case Fn::abs:
-      return "vabs(" + a + ")";
     case Fn::relu:
-      return "vmax(" + a + ", SET1(0.0f))";
-    case Fn::exp:
-      return "vexp(" + a + ")";
-    case Fn::sqrt:
-      return "vsqrt(" + a + ")";
+      return named(Fn::max, a + ", " + constant_text(0, numbers));
     case Fn::rsqrt:
-      return "SET1(1.0f) / vsqrt(" + a + ")";
+      return constant_text(1, numbers) + " / " + named(Fn::sqrt, a);
+    case Fn::max:
+    case Fn::min:
+      return named(fn, a + ", " + b);
+    case Fn::abs:
+    case Fn::exp:
+    case Fn::sqrt:
     case Fn::sin:
-      return "vsin(" + a + ")";
     case Fn::tanh:
-      return "vtanh(" + a + ")";
     case Fn::sigmoid:
-      return "vsigmoid(" + a + ")";
     case Fn::gelu:
-      return "vgelu(" + a + ")";
     case Fn::hardswish:
-      return "vhardswish(" + a + ")";
+      return named(fn, a);
   }
   return {};
 }
@@ -85,12 +85,13 @@ std::string inside(const Access& access, const std::vector<std::string>& loops) 
 }
 
 std::string write_expression(CText& text, const std::vector<NestNode>& nodes, const std::string& prefix,
-                             const std::function<std::string(std::size_t node)>& read, const std::string& reduced) {
+                             const std::function<std::string(std::size_t node)>& read, const std::string& reduced,
+                             CNumbers numbers) {
   std::vector<std::string> names(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     std::string value;
     if (const auto* constant = std::get_if<Constant>(&nodes[i])) {
-      names[i] = "SET1(" + c_float(constant->value.value() * (constant->half_pi ? std::numbers::pi / 2 : 1.0)) + ")";
+      names[i] = constant_text(constant->value.value() * (constant->half_pi ? std::numbers::pi / 2 : 1.0), numbers);
       continue;
     }
     if (std::holds_alternative<Reduced>(nodes[i])) {
@@ -99,14 +100,29 @@ std::string write_expression(CText& text, const std::vector<NestNode>& nodes, co
     }
     if (const auto* apply = std::get_if<Apply>(&nodes[i])) {
       value = call(apply->fn, names[static_cast<std::size_t>(apply->a)],
-                   apply->b < 0 ? "" : names[static_cast<std::size_t>(apply->b)]);
+                   apply->b < 0 ? "" : names[static_cast<std::size_t>(apply->b)], numbers);
     } else {
       value = read(i);
     }
     names[i] = fmt::format("{}{}", prefix, i);
-    text.line("const vf {} = {};", names[i], value);
+    text.line("const {} {} = {};", numbers == CNumbers::vectors ? "vf" : "double", names[i], value);
   }
   return names.back();
+}
+
+std::string load_text(const std::string& at, std::int64_t stride, std::int64_t part) {
+  if (stride == 0) return "SET1(*(" + at + "))";
+  if (stride == 1) return "LD(" + at + ")";
+  return part > 0 ? fmt::format("gather_part({}, {}, {})", at, stride, part)
+                  : fmt::format("gather({}, {})", at, stride);
+}
+
+void write_store(CText& text, const std::string& at, const std::string& value, std::int64_t part) {
+  if (part > 0) {
+    text.line("st_part({}, {}, {});", at, value, part);
+  } else {
+    text.line("ST({}, {});", at, value);
+  }
 }
 
 std::string c_float(double value) {

@@ -25,10 +25,21 @@ std::string address(const Access& access, const std::vector<std::string>& loops,
 /// The condition under which the access is inside, or empty.
 std::string inside(const Access& access, const std::vector<std::string>& loops);
 
-/// Writes one `const vf` per node and returns the text of the last one. `read` gives a read's text, `reduced` that of
-/// the reduction's value.
+/// What the nodes of an expression are in C: vectors of floats while the network runs, doubles while weights are
+/// prepared.
+enum class CNumbers : std::uint8_t { vectors, doubles };
+
+/// Writes one constant variable per node and returns the text of the last one. `read` gives a read's text, `reduced`
+/// that of the reduction's value.
 std::string write_expression(CText& text, const std::vector<NestNode>& nodes, const std::string& prefix,
-                             const std::function<std::string(std::size_t node)>& read, const std::string& reduced);
+                             const std::function<std::string(std::size_t node)>& read, const std::string& reduced,
+                             CNumbers numbers = CNumbers::vectors);
+
+/// A vector of elements that lie `stride` apart (0: the same element), from the address on; with `part` > 0 no more
+/// than so many are touched one by one.
+std::string load_text(const std::string& at, std::int64_t stride, std::int64_t part);
+/// Stores a vector, or its first `part` lanes where that is not 0.
+void write_store(CText& text, const std::string& at, const std::string& value, std::int64_t part);
 
 /// "1.5f", with all digits that a float has.
 std::string c_float(double value);

@@ -241,10 +241,7 @@ class Loops {
     }
     const std::int64_t stride = vector_ < 0 ? 0 : stride_of(*here, vector_);
     const std::string at = address(*here, names_, place_, stride * vector * target_.lanes);
-    std::string value = stride == 0   ? "SET1(*(" + at + "))"
-                        : stride == 1 ? "LD(" + at + ")"
-                        : part > 0    ? fmt::format("gather_part({}, {}, {})", at, stride, part)
-                                      : fmt::format("gather({}, {})", at, stride);
+    const std::string value = load_text(at, stride, part);
     const std::string condition = inside(*here, names_);
     return condition.empty() ? value : "(" + condition + ") ? " + value + " : SET1(0.0f)";
   }
@@ -363,11 +360,7 @@ class Loops {
     std::int64_t more = static_cast<std::int64_t>(vector) * target_.lanes;
     for (const auto& [loop, count] : steps) more += stride_of(nest_.out, loop) * count;
     const std::string at = address(nest_.out, names_, place_, more);
-    if (part > 0) {
-      text_.line("st_part({}, {}, {});", at, result, part);
-    } else {
-      text_.line("ST({}, {});", at, result);
-    }
+    write_store(text_, at, result, part);
   }
 
   void write_range(std::int64_t low, std::int64_t high) {

@@ -55,8 +55,7 @@ struct RegisterBlock {
 RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction, const CTarget& target);
 
 /// Floats of the packed operand.
-std::int64_t packed_size(const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
-                         const CTarget& target);
+std::int64_t packed_size(const FlatNest& nest, const Contraction& contraction, const CTarget& target);
 /// Packs operand `b` from its place to `packed`.
 void write_packing(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
                    const CTarget& target, const PlaceOf& place, const std::string& packed);
@@ -91,6 +90,20 @@ WinogradBlock default_winograd(const Nest& nest, const WindowProduct& product, c
 WinogradBlock winograd_for_team(const WinogradBlock& block, const Nest& nest, const WindowProduct& product,
                                 const CTarget& target, int threads);
 
+/// What one core does in a second, for estimates that rank methods and say which nests are worth several threads; read
+/// off the machine on which the defaults were compared (docs/native.md, defaults). Nothing is reported from them.
+namespace rates {
+inline constexpr double multiply_adds = 50e9;     ///< in register blocks: 100 GFLOP/s
+inline constexpr double weight_floats = 5e9;      ///< from beyond the second-level cache: 20 GB/s
+inline constexpr double transform_floats = 80e9;  ///< elements of vector operations in Winograd's transforms
+inline constexpr double loop_steps = 8e9;         ///< points of a nest of vector loops
+inline constexpr double transfer_floats = 1e9;    ///< of images between the interface and the workspace
+}  // namespace rates
+/// Of a product in register blocks.
+constexpr double direct_seconds(double products, double packed_floats) {
+  return products / rates::multiply_adds + packed_floats / rates::weight_floats;
+}
+
 /// An estimate of the nest's time in seconds, m = 0 for the direct product: multiplications at full speed, the packed
 /// weights read once, transforms. For the choice of a default only: tuning measures.
 double estimated_seconds(const Nest& nest, const WindowProduct& product, int m);
@@ -107,6 +120,8 @@ WinogradSeconds winograd_seconds(const Nest& nest, const WindowProduct& product,
 /// What the tiles read beyond the map.
 std::vector<Overhang> winograd_overhang(const NestProgram& program, const Nest& nest, const WindowProduct& product,
                                         int m);
+/// Floats between the slabs of transformed tiles, so that they do not fall on the same cache sets.
+inline constexpr std::int64_t slab_gap = 16;
 std::int64_t winograd_packed_size(const Nest& nest, const WindowProduct& product, const WinogradBlock& block,
                                   const CTarget& target);
 std::int64_t winograd_scratch_size(const Nest& nest, const WindowProduct& product, const WinogradBlock& block,

@@ -144,10 +144,24 @@ static inline vf vhardswish(vf x) {
 }
 )";
 
+constexpr std::string_view scalars = R"(
+static inline double smax(double a, double b) { return fmax(a, b); }
+static inline double smin(double a, double b) { return fmin(a, b); }
+static inline double sabs(double a) { return fabs(a); }
+static inline double sexp(double a) { return exp(a); }
+static inline double ssqrt(double a) { return sqrt(a); }
+static inline double ssin(double a) { return sin(a); }
+static inline double stanh(double a) { return tanh(a); }
+static inline double ssigmoid(double a) { return 1.0 / (1.0 + exp(-a)); }
+static inline double sgelu(double a) { return 0.5 * a * erfc(-a * 0.70710678118654752); }
+static inline double shardswish(double a) { return a * fmin(fmax(a + 3.0, 0.0), 6.0) / 6.0; }
+)";
+
 }  // namespace
 
 std::string c_prelude(const CTarget& target) {
-  return fmt::format("#define LANES {}\n", target.lanes) + std::string(vectors) + std::string(functions);
+  return fmt::format("#define LANES {}\n", target.lanes) + std::string(vectors) + std::string(functions) +
+         std::string(scalars);
 }
 
 }  // namespace kasimir

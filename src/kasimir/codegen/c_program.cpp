@@ -109,12 +109,11 @@ class Generator {
   void plan_nest(const Nest& nest, const Method& method) {
     Planned planned{flatten(program_, nest, memory_), method, {}, {}};
     int packed_node = -1;
-    if (const auto* block = std::get_if<RegisterBlock>(&method)) {
+    if (std::holds_alternative<RegisterBlock>(method)) {
       planned.contraction = find_contraction(planned.flat);
       KASIMIR_CHECK(planned.contraction.has_value(), "nest {} is no sum of products", nest.name);
       packed_node = planned.contraction->b;
-      place_packed(planned, nest, packed_node,
-                   packed_size(planned.flat, *planned.contraction, *block, options_.target));
+      place_packed(planned, nest, packed_node, packed_size(planned.flat, *planned.contraction, options_.target));
     } else if (auto* winograd = std::get_if<WinogradBlock>(&planned.method)) {
       planned.product = find_window_product(program_, nest);
       if (together())
@@ -292,16 +291,11 @@ class Generator {
 
   /// On one thread.
   [[nodiscard]] double seconds(const Planned& of) const {
-    constexpr double multiply_adds = 50e9;
-    constexpr double weight_floats = 5e9;
-    constexpr double loop_steps = 8e9;
     if (const auto* winograd = std::get_if<WinogradBlock>(&of.method))
       return estimated_seconds(*of.flat.nest, *of.product, winograd->m);
     const auto points = static_cast<double>(of.flat.nest->points());
-    if (!of.contraction) return points / loop_steps;
-    const auto* block = std::get_if<RegisterBlock>(&of.method);
-    const auto packed = static_cast<double>(packed_size(of.flat, *of.contraction, *block, options_.target));
-    return points / multiply_adds + packed / weight_floats;
+    if (!of.contraction) return points / rates::loop_steps;
+    return direct_seconds(points, static_cast<double>(packed_size(of.flat, *of.contraction, options_.target)));
   }
 
   void write_nest(CText& text, std::size_t i, std::int64_t images) {
@@ -371,9 +365,9 @@ class Generator {
     const std::int64_t h = axes[2].extent;
     const std::int64_t w = axes[3].extent;
     const bool nchw = layout == ImageLayout::nchw;
-    constexpr double floats_a_second = 1e9;
-    const bool shared = together() && h > 1 &&
-                        static_cast<double>(images * c * h * w) > options_.shortest_shared_seconds * floats_a_second;
+    const bool shared =
+        together() && h > 1 &&
+        static_cast<double>(images * c * h * w) > options_.shortest_shared_seconds * rates::transfer_floats;
     begin_step(text, shared);
     text.loop("n", images);
     if (shared) {

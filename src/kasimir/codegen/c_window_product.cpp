@@ -65,28 +65,19 @@ bool other_loops(const Nest& nest, const BoundRead& a, const BoundRead& b, Windo
   return found.channel >= 0 && found.input >= 0;
 }
 
-std::int64_t slabs(const Nest& nest, const WindowProduct& product, const WinogradBlock& block, const CTarget& target) {
-  const std::int64_t wide =
-      round_up(extent_of(nest, product.input), target.lanes) + round_up(extent_of(nest, product.channel), target.lanes);
-  return (block.m + 2) * (block.m + 2) * (block.tiles * wide + 32);
-}
-
 }  // namespace
 
 std::optional<WindowProduct> find_window_product(const NestProgram& program, const Nest& nest) {
-  if (nest.reduce != Reduce::sum || nest.value.size() != 3) return std::nullopt;
-  const auto* product = std::get_if<Apply>(&nest.value[2]);
-  const auto* first = std::get_if<BoundRead>(&nest.value[0]);
-  const auto* second = std::get_if<BoundRead>(&nest.value[1]);
-  if (product == nullptr || product->fn != Fn::mul || first == nullptr || second == nullptr) return std::nullopt;
-  const bool first_known = program.known[static_cast<std::size_t>(first->tensor)];
-  const bool second_known = program.known[static_cast<std::size_t>(second->tensor)];
-  if (first_known == second_known) return std::nullopt;
+  if (!sums_products(nest)) return std::nullopt;
+  const auto& first = std::get<BoundRead>(nest.value[0]);
+  const auto& second = std::get<BoundRead>(nest.value[1]);
+  const bool first_known = program.known[static_cast<std::size_t>(first.tensor)];
+  if (first_known == program.known[static_cast<std::size_t>(second.tensor)]) return std::nullopt;
   WindowProduct found;
   found.a = first_known ? 1 : 0;
   found.b = 1 - found.a;
-  const BoundRead& a = first_known ? *second : *first;
-  const BoundRead& b = first_known ? *first : *second;
+  const BoundRead& a = first_known ? second : first;
+  const BoundRead& b = first_known ? first : second;
   const BoundTensor& map = program.tensors[static_cast<std::size_t>(a.tensor)];
   if (!window_axis(map, nest, a, AxisKind::height, found.row, found.window_row) ||
       !window_axis(map, nest, a, AxisKind::width, found.column, found.window_column))
@@ -121,7 +112,7 @@ WinogradBlock default_winograd(const Nest& nest, const WindowProduct& product, c
   const int sums = target.registers >= 32 ? 16 : 8;
   block.vectors = tiles <= 4 && wide >= 4 ? 4 : wide >= 2 ? 2 : 1;
   block.rows = static_cast<int>(std::min<std::int64_t>(sums / block.vectors, std::max<std::int64_t>(1, tiles)));
-  // Sixteen tiles keep what is transformed in the second-level cache at any width (measured, ../../../docs/native.md).
+  // Sixteen tiles keep what is transformed in the second-level cache at any width (docs/native.md, defaults).
   block.tiles = static_cast<int>(std::min<std::int64_t>(16, round_up(tiles, block.rows)));
   block.tiles = static_cast<int>(round_up(block.tiles, block.rows));
   return block;
@@ -141,26 +132,16 @@ WinogradBlock winograd_for_team(const WinogradBlock& block, const Nest& nest, co
   return narrow;
 }
 
-namespace {
-
-// One core of the machine on which the ranks were tuned (docs/native.md): 100 GFLOP/s, weights at 20 GB/s from beyond
-// the second-level cache, five vector operations a nanosecond in transforms.
-constexpr double multiply_adds = 50e9;
-constexpr double weight_floats = 5e9;
-constexpr double transform_floats = 16 * 5e9;
-
-}  // namespace
-
 WinogradSeconds winograd_seconds(const Nest& nest, const WindowProduct& product, int m) {
   const auto of = [&](int loop) { return static_cast<double>(extent_of(nest, loop)); };
   const auto tiles_along = [&](int loop) { return static_cast<double>((extent_of(nest, loop) + m - 1) / m); };
   const double pairs = of(product.group) * of(product.input) * of(product.channel);
   const double tiles = of(product.batch) * tiles_along(product.row) * tiles_along(product.column);
   const double square = (m + 2) * (m + 2);
-  const double transforms = square * 4 * of(product.group) * tiles / transform_floats;
+  const double transforms = square * 4 * of(product.group) * tiles / rates::transform_floats;
   // With few inputs, every product is stored after a handful of additions.
   const double short_sums = of(product.input) < 8 ? 3 : 1;
-  return {square * short_sums * pairs * tiles / multiply_adds, square * pairs / weight_floats,
+  return {square * short_sums * pairs * tiles / rates::multiply_adds, square * pairs / rates::weight_floats,
           transforms * of(product.input), transforms * of(product.channel)};
 }
 
@@ -171,7 +152,8 @@ double estimated_seconds(const Nest& nest, const WindowProduct& product, int m) 
   }
   const auto of = [&](int loop) { return static_cast<double>(extent_of(nest, loop)); };
   const double pairs = of(product.group) * of(product.input) * of(product.channel);
-  return pairs * 9 * (of(product.batch) * of(product.row) * of(product.column) / multiply_adds + 1 / weight_floats);
+  const double places = of(product.batch) * of(product.row) * of(product.column);
+  return direct_seconds(9 * pairs * places, 9 * pairs);
 }
 
 std::vector<Overhang> winograd_overhang(const NestProgram& program, const Nest& nest, const WindowProduct& product,
@@ -198,7 +180,9 @@ std::int64_t winograd_packed_size(const Nest& nest, const WindowProduct& product
 
 std::int64_t winograd_scratch_size(const Nest& nest, const WindowProduct& product, const WinogradBlock& block,
                                    const CTarget& target) {
-  return slabs(nest, product, block, target);
+  const std::int64_t wide =
+      round_up(extent_of(nest, product.input), target.lanes) + round_up(extent_of(nest, product.channel), target.lanes);
+  return (block.m + 2) * (block.m + 2) * (block.tiles * wide + 2 * slab_gap);
 }
 
 }  // namespace kasimir

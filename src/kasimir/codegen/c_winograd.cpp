@@ -88,12 +88,10 @@ class Writer {
         outputs_(extent_of(nest, of.channel)),
         wide_inputs_(round_up(inputs_, target.lanes)),
         wide_outputs_(round_up(outputs_, target.lanes)),
-        slab_v_(block.tiles * wide_inputs_ + 16),
-        slab_m_(block.tiles * wide_outputs_ + 16) {}
+        slab_v_(block.tiles * wide_inputs_ + slab_gap),
+        slab_m_(block.tiles * wide_outputs_ + slab_gap) {}
 
   [[nodiscard]] std::int64_t packed_group() const { return size_ * size_ * inputs_ * wide_outputs_; }
-  [[nodiscard]] std::int64_t packed() const { return extent_of(nest_, of_.group) * packed_group(); }
-  [[nodiscard]] std::int64_t scratch() const { return size_ * size_ * (slab_v_ + slab_m_); }
 
   void write_packing(const std::string& packed) {
     Names names(nest_.loops.size());
@@ -350,18 +348,11 @@ class Writer {
             const Access read = access(std::get<BoundRead>(nest_.epilogue[node]));
             const std::int64_t step = stride(read, of_.channel);
             const std::string at = address(read, names, place_);
-            return step == 0   ? "SET1(*(" + at + "))"
-                   : step == 1 ? "LD(" + at + ")"
-                   : part > 0  ? fmt::format("gather_part({}, {}, {})", at, step, part)
-                               : fmt::format("gather({}, {})", at, step);
+            return load_text(at, step, part);
           },
           value);
     const std::string at = address(out_, names, place_);
-    if (part > 0) {
-      text_.line("st_part({}, {}, {});", at, value, part);
-    } else {
-      text_.line("ST({}, {});", at, value);
-    }
+    write_store(text_, at, value, part);
   }
 
   CText& text_;
@@ -380,7 +371,6 @@ class Writer {
   std::int64_t outputs_;
   std::int64_t wide_inputs_;
   std::int64_t wide_outputs_;
-  // 16 floats more than needed, so that slabs do not fall on the same cache sets.
   std::int64_t slab_v_;
   std::int64_t slab_m_;
   Shared shared_ = Shared::nothing;

@@ -3,9 +3,9 @@
 
 #include "kasimir/base/error.h"
 #include "kasimir/base/files.h"
+#include "kasimir/base/stopwatch.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -136,10 +136,6 @@ int main(int argc, char **argv) {
 }
 )";
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 Rejection renamed(const Rejection& reason, const char* rule) { return {rule, reason.with}; }
 
 }  // namespace
@@ -194,12 +190,12 @@ Outcome<NativeNetwork> NativeNetwork::build(const CProgram& program, const COpti
   command.insert(command.end(), options.flags.begin(), options.flags.end());
   if (names.threads > 1) command.emplace_back("-fopenmp");
   command.insert(command.end(), {"-o", at("_main"), at(".c"), at("_main.c"), "-lm"});
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   ChildLimits limits;
   limits.seconds = options.compile_seconds;
   if (const auto compiled = run_command(command, limits); !compiled.ok())
     return renamed(compiled.rejection(), "native: the C compiles");
-  const double took = seconds_since(start);
+  const double took = watch.seconds();
   limits.seconds = options.answer_seconds;
   limits.memory_bytes = options.memory_bytes;
   limits.cpu = options.cpu;

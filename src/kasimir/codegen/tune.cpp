@@ -3,19 +3,15 @@
 
 #include "kasimir/base/error.h"
 #include "kasimir/base/files.h"
+#include "kasimir/base/stopwatch.h"
 #include "kasimir/base/text.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fstream>
 
 namespace kasimir {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 void add(std::vector<Method>& methods, const Method& method) {
   if (std::ranges::find(methods, method) == methods.end()) methods.push_back(method);
@@ -54,7 +50,11 @@ std::string processor() {
   return "unknown processor";
 }
 
-std::string key_of(const NestProgram& program, const Nest& nest, const std::string& machine) {
+/// Everything that the time of each nest depends on, as text.
+std::vector<std::string> keys_of(const NestProgram& program, const CTarget& target, const NativeOptions& native) {
+  const std::string machine =
+      fmt::format("{}, {}, {}, {} lanes, batch {}", processor(), compiler_version(native.compiler),
+                  fmt::join(native.flags, " "), target.lanes, program.batch);
   // Names of tensors do not matter, their shapes do.
   NestProgram plain = program;
   for (std::size_t t = 0; t < plain.tensors.size(); ++t) {
@@ -62,7 +62,80 @@ std::string key_of(const NestProgram& program, const Nest& nest, const std::stri
     for (const auto& axis : plain.tensors[t].axes) shape += fmt::format("{}{}", axis_letter(axis.kind), axis.extent);
     plain.tensors[t].name = shape;
   }
-  return machine + " | " + str(plain, nest);
+  std::vector<std::string> keys;
+  for (const Nest& nest : plain.run) keys.push_back(machine + " | " + str(plain, nest));
+  return keys;
+}
+
+/// The methods of a program's nests while they are measured. In round r every open nest uses its candidate r.
+class Tuning {
+ public:
+  Tuning(const NestProgram& program, const CTarget& target, std::vector<std::string> keys, const TuningCache& cache)
+      : candidates_(tuning_candidates(program, target)),
+        keys_(std::move(keys)),
+        open_(keys_.size(), false),
+        best_(keys_.size(), 0) {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      tuned_.methods.push_back(candidates_[i].front());
+      const auto known = cache.find(keys_[i]);
+      if (known && std::ranges::find(candidates_[i], *known) != candidates_[i].end()) {
+        tuned_.methods[i] = *known;
+      } else if (candidates_[i].size() > 1) {
+        open_[i] = true;
+        ++tuned_.measured;
+        rounds_ = std::max(rounds_, candidates_[i].size());
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t rounds() const { return rounds_; }
+
+  [[nodiscard]] std::vector<Method> methods(std::size_t round) const {
+    std::vector<Method> methods = tuned_.methods;
+    for (std::size_t i = 0; i < methods.size(); ++i)
+      if (open_[i]) methods[i] = candidates_[i][std::min(round, candidates_[i].size() - 1)];
+    return methods;
+  }
+
+  /// Takes over what was faster in the round.
+  void record(std::size_t round, const std::vector<double>& times, double gain) {
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (!open_[i] || round >= candidates_[i].size()) continue;
+      const double needed = tuned_.methods[i] == candidates_[i].front() ? gain : 0;
+      if (round > 0 && times[i] > best_[i] * (1 - needed)) continue;
+      best_[i] = times[i];
+      tuned_.methods[i] = candidates_[i][round];
+    }
+  }
+
+  /// What is known now goes into the cache if every round was measured.
+  Tuned finish(bool whole, TuningCache& cache) {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (open_[i] && whole) cache.keep(keys_[i], tuned_.methods[i]);
+      tuned_.changed += tuned_.methods[i] == candidates_[i].front() ? 0 : 1;
+    }
+    return std::move(tuned_);
+  }
+
+ private:
+  std::vector<std::vector<Method>> candidates_;
+  std::vector<std::string> keys_;
+  std::vector<bool> open_;
+  std::vector<double> best_;
+  std::size_t rounds_ = 0;
+  Tuned tuned_;
+};
+
+/// The fastest of several runs, per nest.
+Outcome<std::vector<double>> fastest_times(NativeNetwork& network, std::size_t nests) {
+  constexpr int samples = 7;
+  std::vector<double> fastest(nests, INFINITY);
+  for (int sample = 0; sample < samples; ++sample) {
+    const auto times = network.nest_times(nests, 1);
+    if (!times.ok()) return times.rejection();
+    for (std::size_t i = 0; i < nests; ++i) fastest[i] = std::min(fastest[i], (*times)[i]);
+  }
+  return fastest;
 }
 
 }  // namespace
@@ -109,69 +182,30 @@ std::vector<std::vector<Method>> tuning_candidates(const NestProgram& program, c
 
 Outcome<Tuned> tune(const NestProgram& program, const COptions& options, const std::vector<float>& weights,
                     TuningCache& cache, const TuneOptions& how) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   COptions timed = options;
   timed.timed = true;
   timed.threads = 1;
-  const std::string machine =
-      fmt::format("{}, {}, {}, {} lanes, batch {}", processor(), compiler_version(how.native.compiler),
-                  fmt::join(how.native.flags, " "), options.target.lanes, program.batch);
-  const auto candidates = tuning_candidates(program, options.target);
-  const std::size_t nests = program.run.size();
-  Tuned tuned;
-  std::vector<std::string> keys(nests);
-  std::vector<bool> open(nests, false);
-  std::size_t most = 0;
-  for (std::size_t i = 0; i < nests; ++i) {
-    keys[i] = key_of(program, program.run[i], machine);
-    tuned.methods.push_back(candidates[i].front());
-    const auto known = cache.find(keys[i]);
-    if (known && std::ranges::find(candidates[i], *known) != candidates[i].end()) {
-      tuned.methods[i] = *known;
-    } else if (candidates[i].size() > 1) {
-      open[i] = true;
-      ++tuned.measured;
-      most = std::max(most, candidates[i].size());
-    }
-  }
-  std::vector<double> best(nests, 0);
+  Tuning tuning(program, options.target, keys_of(program, options.target, how.native), cache);
   double longest = 0;
   bool whole = true;
-  for (std::size_t round = 0; round < most; ++round) {
+  for (std::size_t round = 0; round < tuning.rounds() && whole; ++round) {
     // A round that would not end in time is not begun.
-    if (round > 0 && seconds_since(start) + longest > how.seconds) {
-      whole = false;
-      break;
-    }
-    const auto begin = std::chrono::steady_clock::now();
-    std::vector<Method> methods = tuned.methods;
-    for (std::size_t i = 0; i < nests; ++i)
-      if (open[i]) methods[i] = candidates[i][std::min(round, candidates[i].size() - 1)];
-    auto built = NativeNetwork::build(generate_c(program, methods, timed), timed, weights, how.native);
+    whole = round == 0 || watch.seconds() + longest <= how.seconds;
+    if (!whole) continue;
+    const Stopwatch of_round;
+    auto built = NativeNetwork::build(generate_c(program, tuning.methods(round), timed), timed, weights, how.native);
     if (!built.ok()) {
       if (round == 0) return built.rejection();
       continue;  // a method that this compiler cannot take is no candidate
     }
-    std::vector<double> fastest(nests, INFINITY);
-    for (int sample = 0; sample < 7; ++sample) {
-      const auto times = built->nest_times(nests, 1);
-      if (!times.ok()) return times.rejection();
-      for (std::size_t i = 0; i < nests; ++i) fastest[i] = std::min(fastest[i], (*times)[i]);
-    }
-    for (std::size_t i = 0; i < nests; ++i) {
-      if (!open[i] || round >= candidates[i].size()) continue;
-      if (round > 0 && fastest[i] > best[i] * (1 - (tuned.methods[i] == candidates[i].front() ? how.gain : 0)))
-        continue;
-      best[i] = fastest[i];
-      tuned.methods[i] = methods[i];
-    }
-    longest = std::max(longest, seconds_since(begin));
+    const auto times = fastest_times(*built, program.run.size());
+    if (!times.ok()) return times.rejection();
+    tuning.record(round, *times, how.gain);
+    longest = std::max(longest, of_round.seconds());
   }
-  for (std::size_t i = 0; i < nests; ++i) {
-    if (open[i] && whole) cache.keep(keys[i], tuned.methods[i]);
-    tuned.changed += tuned.methods[i] == candidates[i].front() ? 0 : 1;
-  }
-  tuned.seconds = seconds_since(start);
+  Tuned tuned = tuning.finish(whole, cache);
+  tuned.seconds = watch.seconds();
   return tuned;
 }
 

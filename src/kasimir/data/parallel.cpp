@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/data/parallel.h"
 
+#include "kasimir/base/threads.h"
+
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <thread>
-#include <vector>
 
 namespace kasimir {
 
@@ -16,8 +15,8 @@ void for_each_index(std::int64_t count, int threads, const std::function<void(st
   const std::int64_t chunks = std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(1, count / worth_a_thread));
   std::atomic<std::int64_t> done{0};
   std::atomic<std::int64_t> failed_chunk{chunks};
-  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(chunks));
-  const auto run = [&](std::int64_t chunk, const std::function<void(std::int64_t)>& report) {
+  on_threads(static_cast<std::size_t>(chunks), [&](std::size_t number) {
+    const auto chunk = static_cast<std::int64_t>(number);
     try {
       const std::int64_t end = count * (chunk + 1) / chunks;
       for (std::int64_t i = count * chunk / chunks; i < end; ++i) {
@@ -25,23 +24,15 @@ void for_each_index(std::int64_t count, int threads, const std::function<void(st
         if (failed_chunk.load(std::memory_order_relaxed) < chunk) return;
         body(i);
         const std::int64_t now = done.fetch_add(1, std::memory_order_relaxed) + 1;
-        if (report && (i + 1) % between_reports == 0) report(now);
+        if (chunk == 0 && progress && (i + 1) % between_reports == 0) progress(now);
       }
     } catch (...) {
-      failures[static_cast<std::size_t>(chunk)] = std::current_exception();
       std::int64_t known = failed_chunk.load();
       while (chunk < known && !failed_chunk.compare_exchange_weak(known, chunk)) {
       }
+      throw;
     }
-  };
-  {
-    std::vector<std::jthread> workers;
-    for (std::int64_t chunk = 1; chunk < chunks; ++chunk) workers.emplace_back(run, chunk, nullptr);
-    run(0, progress);
-  }
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
+  });
   if (progress) progress(count);
 }
 

@@ -58,6 +58,13 @@ std::int64_t Nest::results() const {
   return product;
 }
 
+bool sums_products(const Nest& nest) {
+  if (nest.reduce != Reduce::sum || nest.value.size() != 3) return false;
+  const auto* product = std::get_if<Apply>(&nest.value[2]);
+  return product != nullptr && product->fn == Fn::mul && std::holds_alternative<BoundRead>(nest.value[0]) &&
+         std::holds_alternative<BoundRead>(nest.value[1]);
+}
+
 std::pair<std::int64_t, std::int64_t> range_of(const Nest& nest, const BoundCoord& coord) {
   std::pair<std::int64_t, std::int64_t> range{coord.offset, coord.offset};
   for (const auto& [loop, factor] : coord.terms) {

@@ -66,6 +66,9 @@ void for_each_read(const Nest& nest, Visit visit) {
       if (const auto* read = std::get_if<BoundRead>(&node)) visit(*read);
 }
 
+/// The value is the plain product of two reads, nodes 0 and 1, and the nest sums it.
+bool sums_products(const Nest& nest);
+
 /// The smallest and the largest value of a coordinate, without its wrap.
 std::pair<std::int64_t, std::int64_t> range_of(const Nest& nest, const BoundCoord& coord);
 

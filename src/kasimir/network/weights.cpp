@@ -9,23 +9,6 @@
 namespace kasimir {
 namespace {
 
-std::vector<LayerPart> kernel_parts(const std::string& name, const Kernel& kernel, const Site& site) {
-  const auto graph = lower_at(kernel, site, 1);
-  KASIMIR_CHECK(graph.ok(), "kernel {} at {}: {}", kernel.name, site.str(), graph.rejection().str());
-  std::vector<LayerPart> parts;
-  const auto add = [&](int index, PartKind kind, double start) {
-    const BoundTensor& tensor = graph->tensors[static_cast<std::size_t>(index)];
-    LayerPart part{name + "." + tensor.name, kind, {}, tensor.weight_role, tensor.fan_in, start, index};
-    for (const auto& axis : tensor.axes) part.shape.push_back(axis.extent);
-    parts.push_back(std::move(part));
-  };
-  for (std::size_t t = 0; t < graph->tensors.size(); ++t)
-    if (graph->tensors[t].role == Role::weight) add(static_cast<int>(t), PartKind::kernel_weight, 0);
-  for (const BoundStage& stage : graph->stages)
-    if (stage.stat) add(stage.out, PartKind::kernel_stat, stage.stat->start);
-  return parts;
-}
-
 LayerPart part(const std::string& layer, const char* name, PartKind kind, std::vector<std::int64_t> shape) {
   LayerPart made;
   made.name = layer + "." + name;
@@ -80,6 +63,28 @@ std::int64_t LayerPart::elements() const {
   return product;
 }
 
+bool LayerPart::learned() const {
+  return kind != PartKind::running_mean && kind != PartKind::running_var && kind != PartKind::kernel_stat;
+}
+
+std::vector<LayerPart> kernel_parts(const std::string& name, const Kernel& kernel, const Site& site) {
+  const auto graph = lower_at(kernel, site, 1);
+  KASIMIR_CHECK(graph.ok(), "kernel {} at {}: {}", kernel.name, site.str(), graph.rejection().str());
+  std::vector<LayerPart> parts;
+  const auto add = [&](int index, PartKind kind, const Stat& stat) {
+    const BoundTensor& tensor = graph->tensors[static_cast<std::size_t>(index)];
+    LayerPart part{
+        name + "." + tensor.name, kind, {}, tensor.weight_role, tensor.fan_in, stat.start, stat.momentum, index};
+    for (const auto& axis : tensor.axes) part.shape.push_back(axis.extent);
+    parts.push_back(std::move(part));
+  };
+  for (std::size_t t = 0; t < graph->tensors.size(); ++t)
+    if (graph->tensors[t].role == Role::weight) add(static_cast<int>(t), PartKind::kernel_weight, {0, 0});
+  for (const BoundStage& stage : graph->stages)
+    if (stage.stat) add(stage.out, PartKind::kernel_stat, *stage.stat);
+  return parts;
+}
+
 std::vector<LayerPart> layer_parts(const NetworkPlan& plan, int index) {
   const Layer& of = plan.network->layer(index);
   const auto replaced = plan.replaced.find(index);
@@ -102,9 +107,7 @@ std::vector<NamedTensor> random_weights(const NetworkPlan& plan, std::uint64_t s
     // One stream per layer: replacing one leaves the others as they are.
     Rng rng(seed, i);
     for (const LayerPart& part : layer_parts(plan, static_cast<int>(i))) {
-      NamedTensor tensor{part.name, part.shape, true, {}};
-      tensor.learned = part.kind != PartKind::running_mean && part.kind != PartKind::running_var &&
-                       part.kind != PartKind::kernel_stat;
+      NamedTensor tensor{part.name, part.shape, part.learned(), {}};
       tensor.values.resize(static_cast<std::size_t>(part.elements()));
       for (float& value : tensor.values) value = random_value(part, rng);
       tensors.push_back(std::move(tensor));

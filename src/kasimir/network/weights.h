@@ -36,10 +36,15 @@ struct LayerPart {
   std::vector<std::int64_t> shape;
   WeightRole role = WeightRole::linear;  ///< kernel weights
   std::int64_t fan_in = 1;               ///< weights: how many products are summed
-  double start = 0;                      ///< statistics: the value before any batch was seen
+  double start = 0;                      ///< kernel statistics: the value before any batch was seen
+  double momentum = 0;                   ///< kernel statistics: how far a batch moves them
   int tensor = -1;                       ///< kernels: the tensor in `lower_at(kernel, site, batch)`, for any batch
   [[nodiscard]] std::int64_t elements() const;
+  [[nodiscard]] bool learned() const;  ///< not a statistic
 };
+
+/// The tensors of a kernel in the place of layer `name`: its weights, then its statistics.
+std::vector<LayerPart> kernel_parts(const std::string& name, const Kernel& kernel, const Site& site);
 
 /// The tensors of one layer of the plan, in the order and by the names in which a trained model stores them.
 std::vector<LayerPart> layer_parts(const NetworkPlan& plan, int layer);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/find.h"
 
+#include "kasimir/base/threads.h"
 #include "kasimir/interp/real.h"
 #include "kasimir/synth/replay.h"
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <numeric>
-#include <thread>
 
 namespace kasimir {
 namespace {
@@ -158,21 +157,10 @@ Part search(const Sampler& sampler, const Target& target, std::uint64_t first, s
 std::vector<Part> search_block(const Sampler& sampler, const Target& target, std::uint64_t first, std::uint64_t size,
                                std::uint64_t last, std::vector<SampleMemory>& memories) {
   std::vector<Part> parts(memories.size());
-  std::vector<std::exception_ptr> failures(memories.size());
-  const auto work = [&](std::size_t t) {
-    try {
-      const std::uint64_t begin = std::min(first + t * size, last);
-      parts[t] = search(sampler, target, begin, std::min(begin + size, last), memories[t]);
-    } catch (...) {
-      failures[t] = std::current_exception();
-    }
-  };
-  std::vector<std::jthread> pool;
-  for (std::size_t t = 1; t < memories.size(); ++t) pool.emplace_back(work, t);
-  work(0);
-  pool.clear();
-  for (const auto& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  on_threads(memories.size(), [&](std::size_t t) {
+    const std::uint64_t begin = std::min(first + t * size, last);
+    parts[t] = search(sampler, target, begin, std::min(begin + size, last), memories[t]);
+  });
   return parts;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/sampler.h"
 
+#include "kasimir/base/threads.h"
+
 #include <algorithm>
-#include <exception>
 #include <numeric>
-#include <thread>
 
 namespace kasimir {
 namespace {
@@ -226,26 +226,15 @@ Block attempt_block(const Sampler& sampler, std::uint64_t first, std::uint64_t p
                     std::vector<SampleMemory>& memories, bool with_kin) {
   Block block{std::vector<std::optional<Outcome<Sampled>>>(per_thread * memories.size()),
               std::vector<SampleStats>(per_thread * memories.size())};
-  std::vector<std::exception_ptr> failures(memories.size());
-  const auto work = [&](std::size_t thread) {
+  on_threads(memories.size(), [&](std::size_t thread) {
     SampleMemory& memory = memories[thread];
-    try {
-      for (std::uint64_t i = thread * per_thread; i < (thread + 1) * per_thread; ++i) {
-        auto& result = block.results[i];
-        result = sampler.attempt(first + i, memory, &block.stats[i]);
-        if (with_kin && result->ok())
-          (*result)->kin = {memory.identity(), memory.fingerprint(), memory.solution().objective.modelled};
-      }
-    } catch (...) {
-      failures[thread] = std::current_exception();
+    for (std::uint64_t i = thread * per_thread; i < (thread + 1) * per_thread; ++i) {
+      auto& result = block.results[i];
+      result = sampler.attempt(first + i, memory, &block.stats[i]);
+      if (with_kin && result->ok())
+        (*result)->kin = {memory.identity(), memory.fingerprint(), memory.solution().objective.modelled};
     }
-  };
-  std::vector<std::jthread> pool;
-  for (std::size_t t = 1; t < memories.size(); ++t) pool.emplace_back(work, t);
-  work(0);
-  pool.clear();
-  for (const auto& failure : failures)
-    if (failure) std::rethrow_exception(failure);
+  });
   return block;
 }
 

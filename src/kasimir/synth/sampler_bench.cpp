@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/sampler_bench.h"
 
+#include "kasimir/base/stopwatch.h"
+#include "kasimir/base/threads.h"
 #include "kasimir/synth/labels.h"
 #include "kasimir/synth/moves.h"
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <set>
-#include <thread>
 
 namespace kasimir {
 namespace {
@@ -40,17 +40,14 @@ void measure_rates(const Sampler& sampler, SamplerBench& bench) {
 
 /// Both threads draw as many attempts as one alone did, each from a cold start.
 void measure_threads(const Sampler& sampler, SamplerBench& bench) {
-  const auto seconds = [&](int threads) {
-    const auto start = std::chrono::steady_clock::now();
-    std::vector<std::jthread> pool;
-    for (int t = 0; t < threads; ++t)
-      pool.emplace_back([&, t] {
-        SampleMemory memory(sampler);
-        const std::uint64_t part = bench.attempts / 2;
-        draw_all(sampler, static_cast<std::uint64_t>(t) * part, static_cast<std::uint64_t>(t + 1) * part, memory);
-      });
-    pool.clear();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const auto seconds = [&](std::size_t threads) {
+    const Stopwatch watch;
+    on_threads(threads, [&](std::size_t t) {
+      SampleMemory memory(sampler);
+      const std::uint64_t part = bench.attempts / 2;
+      draw_all(sampler, t * part, (t + 1) * part, memory);
+    });
+    return watch.seconds();
   };
   const double one = seconds(1);
   bench.two_threads_speedup = 2.0 * one / seconds(2);

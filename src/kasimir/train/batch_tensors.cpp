@@ -21,4 +21,9 @@ at::Tensor label_tensor(const Batcher& batcher, std::span<const std::int32_t> in
   return tensor;
 }
 
+std::vector<float> floats_of(const at::Tensor& tensor) {
+  const at::Tensor plain = tensor.detach().to(at::kCPU).contiguous();
+  return {plain.data_ptr<float>(), plain.data_ptr<float>() + plain.numel()};
+}
+
 }  // namespace kasimir

@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/train/kernel_latency.h"
 
+#include "kasimir/base/stopwatch.h"
+#include "kasimir/train/batch_tensors.h"
 #include "kasimir/train/kernel_module.h"
 #include "kasimir/train/native_latency.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 
-#include <chrono>
-
 namespace kasimir {
 namespace {
-
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// Scales, offsets and statistics away from where they start, so that forgetting one shows.
 void stir(KernelModule& module, const at::Generator& generator) {
   const at::NoGradGuard fixed;
   for (Part& part : module.parts())
     if (!part.decays) part.tensor.add_(at::empty_like(part.tensor).uniform_(0, 0.2, generator));
-}
-
-std::vector<float> values_of(const at::Tensor& tensor) {
-  const at::Tensor plain = tensor.detach().contiguous();
-  return {plain.data_ptr<float>(), plain.data_ptr<float>() + plain.numel()};
 }
 
 /// The kernel as C with the module's values.
@@ -41,7 +32,7 @@ Built as_c(const Kernel& kernel, const Site& site, KernelModule& module, const L
   std::vector<std::vector<float>> values(built.made.program.tensors.size());
   for (const Part& part : module.parts())
     for (std::size_t t = 0; t < graph.tensors.size(); ++t)
-      if ("." + graph.tensors[t].name == part.name) values[t] = values_of(part.tensor);
+      if ("." + graph.tensors[t].name == part.name) values[t] = floats_of(part.tensor);
   built.weights = pack_weights(built.made.c, values);
   return built;
 }
@@ -79,24 +70,24 @@ Outcome<KernelTiming> time_kernel(const Kernel& kernel, const Site& site, const 
                            .normal_(0, 1, generator)
                            .contiguous(at::MemoryFormat::ChannelsLast);
   const at::Tensor expected = module.forward(x, false);
-  const auto found = program->run(values_of(x.permute({0, 2, 3, 1})));
+  const auto found = program->run(floats_of(x.permute({0, 2, 3, 1})));
   if (!found.ok()) return found.rejection();
-  timing.error = relative_error(*found, values_of(expected.permute({0, 2, 3, 1})));
+  timing.error = relative_error(*found, floats_of(expected.permute({0, 2, 3, 1})));
   if (timing.error > options.verify.bound) return refused(timing.error);
 
   std::vector<double> ours;
   std::vector<double> theirs;
   for (int i = 0; i < options.warmup; ++i) module.forward(x, false);
   if (const auto warm = program->time(std::max(1, options.warmup)); !warm.ok()) return warm.rejection();
-  const auto start = std::chrono::steady_clock::now();
-  while (static_cast<int>(ours.size()) < options.repeats || (milliseconds_since(start) < 1000 * options.min_seconds &&
-                                                             static_cast<int>(ours.size()) < options.most_repeats)) {
+  const Stopwatch watch;
+  while (static_cast<int>(ours.size()) < options.repeats ||
+         (watch.seconds() < options.min_seconds && static_cast<int>(ours.size()) < options.most_repeats)) {
     const auto sample = program->time(1);
     if (!sample.ok()) return sample.rejection();
     ours.push_back(sample->front().wall_ms);
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch of_run;
     module.forward(x, false);
-    theirs.push_back(milliseconds_since(begin));
+    theirs.push_back(of_run.milliseconds());
   }
   timing.native = quartiles(ours);
   timing.eager = quartiles(theirs);

@@ -15,24 +15,19 @@ BoundGraph lowered(const Kernel& kernel, const Site& site, std::int64_t batch) {
   return *std::move(graph);
 }
 
-std::vector<std::int64_t> shape_of(const BoundTensor& tensor) {
-  std::vector<std::int64_t> shape;
-  for (const auto& axis : tensor.axes) shape.push_back(axis.extent);
-  return shape;
-}
-
-at::Tensor start_value(const BoundTensor& tensor, const at::Generator& generator) {
-  switch (tensor.weight_role) {
+at::Tensor start_value(const LayerPart& part, const at::Generator& generator) {
+  if (part.kind == PartKind::kernel_stat) return at::full(part.shape, part.start, at::kFloat);
+  switch (part.role) {
     case WeightRole::linear: {
-      const double deviation = std::sqrt(1.0 / static_cast<double>(tensor.fan_in));
-      return at::empty(shape_of(tensor), at::kFloat).normal_(0.0, deviation, generator);
+      const double deviation = std::sqrt(1.0 / static_cast<double>(part.fan_in));
+      return at::empty(part.shape, at::kFloat).normal_(0.0, deviation, generator);
     }
     case WeightRole::scale:
-      return at::ones(shape_of(tensor), at::kFloat);
+      return at::ones(part.shape, at::kFloat);
     case WeightRole::offset:
-      return at::zeros(shape_of(tensor), at::kFloat);
+      return at::zeros(part.shape, at::kFloat);
   }
-  KASIMIR_CHECK(false, "weight {} has no role", tensor.name);
+  KASIMIR_CHECK(false, "weight {} has no role", part.name);
 }
 
 }  // namespace
@@ -40,22 +35,12 @@ at::Tensor start_value(const BoundTensor& tensor, const at::Generator& generator
 KernelModule::KernelModule(const Kernel& kernel, const Site& site, const std::string& name, const Peepholes& peepholes,
                            const at::Generator& generator)
     : kernel_(kernel), site_(site), peepholes_(peepholes) {
-  const BoundGraph graph = lowered(kernel, site, 1);
-  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
-    const BoundTensor& tensor = graph.tensors[t];
-    if (tensor.role != Role::weight) continue;
-    at::Tensor value = start_value(tensor, generator);
-    parts_.push_back(
-        {name + "." + tensor.name, value.requires_grad_(true), true, tensor.weight_role == WeightRole::linear});
-    tensor_of_part_.push_back(static_cast<int>(t));
-  }
-  for (const BoundStage& stage : graph.stages) {
-    if (!stage.stat) continue;
-    const BoundTensor& tensor = graph.tensors[static_cast<std::size_t>(stage.out)];
-    parts_.push_back(
-        {name + "." + tensor.name, at::full(shape_of(tensor), stage.stat->start, at::kFloat), false, false});
-    tensor_of_part_.push_back(stage.out);
-    momentum_[stage.out] = stage.stat->momentum;
+  for (const LayerPart& part : kernel_parts(name, kernel, site)) {
+    at::Tensor value = start_value(part, generator);
+    const bool decays = part.learned() && part.role == WeightRole::linear;
+    parts_.push_back({part.name, value.requires_grad_(part.learned()), part.learned(), decays});
+    tensor_of_part_.push_back(part.tensor);
+    if (!part.learned()) momentum_[part.tensor] = part.momentum;
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kasimir/kernel/kernel.h"
+#include "kasimir/network/weights.h"
 #include "kasimir/train/executor.h"
 
 #include <map>

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/train/latency.h"
 
+#include "kasimir/base/stopwatch.h"
 #include "kasimir/train/machine.h"
 #include "kasimir/train/model.h"
 #include "kasimir/train/network_module.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace kasimir {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 std::vector<VerifyResult> verify_all(const NetworkPlan& plan, const VerifyOptions& options) {
   std::vector<VerifyResult> checks;
@@ -30,9 +25,9 @@ std::vector<VerifyResult> verify_all(const NetworkPlan& plan, const VerifyOption
 }
 
 double run_once(Model& model, const at::Tensor& images) {
-  const auto start = Clock::now();
+  const Stopwatch watch;
   const at::Tensor scores = model.impl().forward(images, false);
-  const double time = milliseconds_since(start);
+  const double time = watch.milliseconds();
   KASIMIR_CHECK(scores.defined(), "no scores");
   return time;
 }
@@ -80,10 +75,10 @@ Outcome<LatencySamples> measure_latency(const NetworkPlan& candidate, const Netw
     run_once(theirs, images);
     run_once(ours, images);
   }
-  const auto start = Clock::now();
+  const Stopwatch watch;
   const auto most = static_cast<std::size_t>(std::max(options.repeats, options.most_repeats));
   while (samples.candidate_ms.size() < static_cast<std::size_t>(options.repeats) ||
-         (milliseconds_since(start) < 1000 * options.min_seconds && samples.candidate_ms.size() < most)) {
+         (watch.seconds() < options.min_seconds && samples.candidate_ms.size() < most)) {
     samples.original_ms.push_back(run_once(theirs, images));
     samples.candidate_ms.push_back(run_once(ours, images));
   }

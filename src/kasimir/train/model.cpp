@@ -69,13 +69,8 @@ std::int64_t Model::parameters() const {
 
 std::vector<NamedTensor> Model::tensors() const {
   std::vector<NamedTensor> all;
-  for (const Part* part : impl_->parts()) {
-    const at::Tensor plain = part->tensor.detach().to(at::kCPU).contiguous();
-    all.push_back({part->name,
-                   part->tensor.sizes().vec(),
-                   part->learned,
-                   {plain.data_ptr<float>(), plain.data_ptr<float>() + plain.numel()}});
-  }
+  for (const Part* part : impl_->parts())
+    all.push_back({part->name, part->tensor.sizes().vec(), part->learned, floats_of(part->tensor)});
   return all;
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/train/native_latency.h"
 
+#include "kasimir/base/stopwatch.h"
 #include "kasimir/codegen/network_c.h"
+#include "kasimir/train/batch_tensors.h"
 #include "kasimir/train/machine.h"
 #include "kasimir/train/model.h"
 #include "kasimir/train/network_module.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace kasimir {
@@ -15,10 +16,6 @@ namespace {
 
 // A program that waited longer than this share of its own time was disturbed.
 constexpr double waiting_share = 0.05;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 bool disturbed(const NativeSample& sample, int threads) {
   return sample.wall_ms > (1 + waiting_share) * sample.cpu_ms / threads + 0.01;
@@ -47,7 +44,10 @@ struct NativeBench::Built {
 };
 
 NativeBench::NativeBench(const NetworkPlan& original, int batch, NativeOptions native)
-    : original_plan_(original), batch_(batch), native_(std::move(native)) {}
+    : original_plan_(original),
+      batch_(batch),
+      native_(std::move(native)),
+      compiler_(compiler_version(native_.compiler)) {}
 NativeBench::~NativeBench() = default;
 
 void NativeBench::tune_with(TuningCache cache, double seconds) {
@@ -78,15 +78,12 @@ Outcome<std::unique_ptr<NativeBench::Built>> NativeBench::build(const NetworkPla
   for (const NamedTensor& tensor : weights) model.set_tensor(tensor.name, tensor.values);
   const Shape3 in = plan.network->input();
   const at::Tensor images = at::randn({batch_, in.c, in.h, in.w}, at::kFloat);
-  const at::Tensor scores = model.impl().forward(images, false).contiguous();
-  const auto values = [](const at::Tensor& tensor) {
-    return std::vector<float>(tensor.data_ptr<float>(), tensor.data_ptr<float>() + tensor.numel());
-  };
-  const auto found = program->run(values(images));
+  const at::Tensor scores = model.impl().forward(images, false);
+  const auto found = program->run(floats_of(images));
   if (!found.ok()) return found.rejection();
   auto built = std::make_unique<Built>(*std::move(program), made->made.c.threads);
   built->check.kernel = plan.replaced.empty() ? plan.network->name() : plan.replaced.begin()->second.first.name;
-  built->check.error = relative_error(*found, values(scores));
+  built->check.error = relative_error(*found, floats_of(scores));
   built->check.ok = built->check.error <= options.verify.bound * native_error_allowance;
   if (!built->check.ok)
     return Rejection{"latency: the kernel computes what it means",
@@ -114,13 +111,13 @@ Outcome<LatencySamples> NativeBench::measure(const NetworkPlan& candidate, const
   samples.checks = {(*built)->check};
   std::vector<std::pair<NativeSample, NativeSample>> quiet;
   std::vector<std::pair<NativeSample, NativeSample>> all;
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const auto wanted = static_cast<std::size_t>(options.repeats);
   const auto most = static_cast<std::size_t>(std::max(options.repeats, options.most_repeats));
   for (NativeNetwork* network : {&theirs, &ours})
     if (const auto warm = network->time(std::max(1, options.warmup)); !warm.ok()) return warm.rejection();
-  while (quiet.size() < wanted || seconds_since(start) < options.min_seconds) {
-    if (all.size() >= most || (all.size() >= 2 * wanted && seconds_since(start) >= options.min_seconds)) break;
+  while (quiet.size() < wanted || watch.seconds() < options.min_seconds) {
+    if (all.size() >= most || (all.size() >= 2 * wanted && watch.seconds() >= options.min_seconds)) break;
     const auto original = theirs.time(1);
     if (!original.ok()) return original.rejection();
     const auto mine = ours.time(1);
@@ -137,7 +134,7 @@ Outcome<LatencySamples> NativeBench::measure(const NetworkPlan& candidate, const
   samples.candidate = quartiles(samples.candidate_ms);
   samples.original = quartiles(samples.original_ms);
   samples.speedup = samples.original.median / samples.candidate.median;
-  samples.machine = fmt::format("{}; {}", describe_machine().str(), compiler_version(native_.compiler));
+  samples.machine = fmt::format("{}; {}", describe_machine().str(), compiler_);
   return samples;
 }
 

@@ -18,7 +18,7 @@ double relative_error(const std::vector<float>& found, const std::vector<float>&
 /// once. Outputs are compared with ATen before any time is taken.
 class NativeBench {
  public:
-  /// `original` outlives the bench.
+  /// `original` outlives the bench. @throws Error (system) if there is no such compiler: before hours of training.
   NativeBench(const NetworkPlan& original, int batch, NativeOptions native = {});
   /// From now on networks are tuned before they are measured, the original too: at most so many seconds each.
   void tune_with(TuningCache cache, double seconds);
@@ -36,6 +36,7 @@ class NativeBench {
   const NetworkPlan& original_plan_;
   int batch_;
   NativeOptions native_;
+  std::string compiler_;  ///< name and version
   std::unique_ptr<Built> original_;
   TuningCache cache_;
   double tuning_seconds_ = 0;

@@ -15,42 +15,30 @@ constexpr double norm_epsilon = 1e-5;
 
 }  // namespace
 
-/// Start values of one layer.
+/// The start value of one of a layer's tensors.
 struct Model::Impl::Maker {
-  const std::string& name;
-  std::vector<Part>& parts;
+  const LayerPart& part;
   at::Generator generator;
 
-  void add(const char* part, const at::Tensor& value, bool learned, bool decays) const {
-    parts.push_back({name + "." + part, value.requires_grad_(learned), learned, decays});
-  }
-  void operator()(const layer::Conv& op) const {
-    const std::int64_t in = op.in / op.groups;
+  at::Tensor operator()(const layer::Conv& op) const {
+    if (part.kind == PartKind::bias) return at::zeros(part.shape, at::kFloat);
     const std::int64_t fan_out = op.out / op.groups * op.kernel_h * op.kernel_w;
-    const at::Tensor weight = at::empty({op.out, in, op.kernel_h, op.kernel_w}, at::kFloat)
-                                  .normal_(0.0, std::sqrt(2.0 / static_cast<double>(fan_out)), generator);
-    add("weight", weight.contiguous(at::MemoryFormat::ChannelsLast), true, true);
-    if (op.bias) add("bias", at::zeros({op.out}, at::kFloat), true, false);
+    return at::empty(part.shape, at::kFloat)
+        .normal_(0.0, std::sqrt(2.0 / static_cast<double>(fan_out)), generator)
+        .contiguous(at::MemoryFormat::ChannelsLast);
   }
-  void operator()(const layer::BatchNorm& op) const {
-    add("weight", at::ones({op.channels}, at::kFloat), true, false);
-    add("bias", at::zeros({op.channels}, at::kFloat), true, false);
-    add("running_mean", at::zeros({op.channels}, at::kFloat), false, false);
-    add("running_var", at::ones({op.channels}, at::kFloat), false, false);
+  at::Tensor operator()(const layer::BatchNorm&) const {
+    const bool one = part.kind == PartKind::norm_scale || part.kind == PartKind::running_var;
+    return at::full(part.shape, one ? 1.0 : 0.0, at::kFloat);
   }
-  void operator()(const layer::Linear& op) const {
+  at::Tensor operator()(const layer::Linear& op) const {
     const double bound = 1.0 / std::sqrt(static_cast<double>(op.in));
-    add("weight", at::empty({op.out, op.in}, at::kFloat).uniform_(-bound, bound, generator), true, true);
-    if (op.bias) add("bias", at::empty({op.out}, at::kFloat).uniform_(-bound, bound, generator), true, false);
+    return at::empty(part.shape, at::kFloat).uniform_(-bound, bound, generator);
   }
-  void operator()(const layer::Input&) const {}
-  void operator()(const layer::Activation&) const {}
-  void operator()(const layer::Add&) const {}
-  void operator()(const layer::Concat&) const {}
-  void operator()(const layer::MaxPool&) const {}
-  void operator()(const layer::AvgPool&) const {}
-  void operator()(const layer::GlobalAvgPool&) const {}
-  void operator()(const layer::Dropout&) const {}
+  template <typename Other>
+  at::Tensor operator()(const Other&) const {
+    KASIMIR_CHECK(false, "a layer without weights has the tensor {}", part.name);
+  }
 };
 
 /// What one layer computes.
@@ -135,7 +123,11 @@ Model::Impl::Impl(const NetworkPlan& plan, const ModelOptions& options)
     const at::Generator generator = at::detail::createCPUGenerator(Rng(options.seed, i).bits());
     const auto replaced = plan.replaced.find(static_cast<int>(i));
     if (replaced == plan.replaced.end()) {
-      std::visit(Maker{of.name, nodes_[i].parts, generator}, of.op);
+      for (const LayerPart& part : layer_parts(plan, static_cast<int>(i))) {
+        at::Tensor value = std::visit(Maker{part, generator}, of.op);
+        nodes_[i].parts.push_back(
+            {part.name, value.requires_grad_(part.learned()), part.learned(), part.kind == PartKind::weight});
+      }
     } else {
       KASIMIR_CHECK(std::holds_alternative<layer::Conv>(of.op), "layer {} ({}) is replaced", of.name, op_text(of.op));
       nodes_[i].kernel = std::make_unique<KernelModule>(replaced->second.first, replaced->second.second, of.name,

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The networks of the benchmark as `kasimir export` writes them, all forms of one with the same random weights."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "build" / "release" / "kasimir"
+NETWORKS = ["resnet20", "resnet18-32x32", "resnet18", "vgg16", "mobilenet_v2"]
+
+
+def run(*command):
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    except FileNotFoundError:
+        sys.exit(f"there is no {words[0]}; `make build` makes it")
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(words)} failed:\n{done.stdout}")
+
+
+def exported(name, form, python, *options):
+    """The folder of a network in a form (pytorch, onnx, c). `name` is one of the zoo, or with a size as in
+    resnet18-32x32. It is written again each time: the program may have changed."""
+    sized = re.fullmatch(r"(\w+)-(\d+x\d+)", name)
+    network, size = sized.groups() if sized else (name, None)
+    folder = ROOT / "build" / "native" / form / name
+    image = ["--input", f"3x{size}"] if size else []
+    run(PROGRAM, "export", "--network", network, *image, "--to", form, "--python", python, *options, folder)
+    return folder
+
+
+def folders(name, python):
+    """What run.py reads of a network: the folders of its ONNX and its PyTorch form."""
+    return f"{exported(name, 'onnx', python)},{exported(name, 'pytorch', python)}"
