@@ -5,6 +5,7 @@
 #include "kasimir/interp/real.h"
 #include "kasimir/nest/passes.h"
 #include "kasimir/nest/schedule.h"
+#include "kasimir/primitive/catalog.h"
 
 #include <gtest/gtest.h>
 
@@ -151,6 +152,31 @@ std::size_t count_of(const std::string& text, const std::string& what) {
   std::size_t count = 0;
   for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
   return count;
+}
+
+/// A shuffle before groups leaves the channels of a group apart in memory, fewer than a vector holds.
+TEST(CKernels, ReadsNoFurtherThanTheLastOfChannelsThatLieApart) {
+  const char* text =
+      "kernel apart\ngiven g=4\n  a = unfold(x)\n  b = shuffle(a, by=g)\n  c = group(b, by=g)\n  d = linear(c, to=Co)\n"
+      "return d\n";
+  const RandomKernel written{parse_kernel(text, catalog()), {16, 16, 4, 4, 1}, 1, 0, "a text"};
+  const Case made = case_of(written, 3);
+  const NestProgram program = schedule(simplify(made.graph));
+  const CTarget target{16, 32};
+  const auto possible = possible_methods(program, target);
+  ASSERT_EQ(possible.size(), 1U) << str(program);
+  for (const Method& method : possible.front()) {
+    std::string failure;
+    run_c(made, {method}, program, {.target = target},
+          {"-std=gnu11", "-O1", "-march=native", "-w", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
+          failure);
+    EXPECT_EQ(failure, "") << str(method);
+    COptions options;
+    options.target = target;
+    const std::string source = generate_c(program, {method}, options).source;
+    const std::string nest = source.substr(source.find("static KSM_APART void n0("));
+    EXPECT_EQ(nest.find("gather("), std::string::npos) << str(method) << " gathers whole vectors";
+  }
 }
 
 TEST(CKernels, ThreadsThatShareEveryNestComputeWhatTheInterpreterComputes) {

@@ -215,12 +215,14 @@ class Writer {
     text_.line("float *restrict v = V + t * {};", wide_inputs_);
     text_.open("for (int c = 0; c < {}; c += LANES)", inputs_);
     const std::int64_t step = stride(a_, of_.input);
+    // A whole vector of neighbours may pass the last channel, one of elements that lie apart would leave the memory.
+    const std::string left = fmt::format("{0} - c < LANES ? {0} - c : LANES", inputs_);
     for (int j = 0; j < size_; ++j) {
       for (int i = 0; i < size_; ++i) {
         const std::string at =
             fmt::format("x + {} + c * {}", i * stride(a_, of_.row) + j * stride(a_, of_.column), step);
         text_.line("const vf d{}_{} = {};", i, j,
-                   step == 1 ? "LD(" + at + ")" : fmt::format("gather({}, {})", at, step));
+                   step == 1 ? "LD(" + at + ")" : fmt::format("gather_part({}, {}, {})", at, step, left));
       }
       write_input_transform(text_, block_.m, column("d", size_, j, false), column("b", size_, j, false),
                             fmt::format("_c{}", j));
