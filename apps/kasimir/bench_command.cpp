@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/bench_kernels.h"
+#include "kasimir/bench_roofline.h"
 #include "kasimir/command.h"
 #include "kasimir/options.h"
+#include "kasimir/sampling.h"
 
 #include "kasimir/base/table.h"
 #include "kasimir/base/text.h"
@@ -29,6 +31,9 @@ struct BenchCommand {
   int threads = 1;
   double seconds = 0.3;
   std::string kernel;
+  std::vector<std::string> networks{"resnet20", "resnet18"};
+  double tune = 0;
+  int samples = 50;
 };
 
 SiteLoad conv(std::int64_t ci, std::int64_t co, std::int64_t side, std::int64_t stride, std::int64_t count) {
@@ -132,8 +137,7 @@ int run_kernels(const BenchCommand& options) {
   std::tie(bench.sampling.limits.min_primitives, bench.sampling.limits.max_primitives) =
       parse_range(options.primitives.empty() ? "3..8" : options.primitives);
   bench.sampling.limits.composites = options.composites;
-  if (!options.budget.empty())
-    bench.sampling.budget = options.budget == "none" ? Budget{{}, {}, {}} : Budget::parse(options.budget);
+  bench.sampling.budget = sampling_budget(options.budget);
   bench.seed = options.seed;
   bench.count = options.count;
   bench.batch = options.batch;
@@ -151,8 +155,10 @@ int run(const BenchCommand& options) {
   if (!options.sites.empty() && std::ranges::find(known, options.sites) == known.end())
     throw input_error("unknown sites `{}`, {}", options.sites, suggestion(options.sites, known));
   if (options.what == "kernels") return run_kernels(options);
+  if (options.what == "roofline")
+    return bench_roofline({options.networks, options.batch, options.tune, options.samples, options.json});
   if (options.what != "sampler")
-    throw input_error("unknown benchmark `{}`, there are `sampler` and `kernels`", options.what);
+    throw input_error("unknown benchmark `{}`, there are `sampler`, `kernels` and `roofline`", options.what);
   Table table({{"sites", "", Table::Align::left},
                {"primitives", "", Table::Align::left},
                {"budget", "", Table::Align::left},
@@ -182,7 +188,7 @@ int run(const BenchCommand& options) {
         SampleOptions sampling;
         std::tie(sampling.limits.min_primitives, sampling.limits.max_primitives) = parse_range(primitives);
         sampling.limits.composites = options.composites;
-        sampling.budget = budget == "none" ? Budget{{}, {}, {}} : Budget::parse(budget);
+        sampling.budget = sampling_budget(budget);
         const Sampler sampler(catalog(), loads, sampling, options.seed);
         const SamplerBench bench = bench_sampler(sampler, options.attempts);
         if (options.json) {
@@ -204,12 +210,12 @@ int run(const BenchCommand& options) {
 }  // namespace
 
 void add_bench(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("bench", "measures the sampler, or kernels as generated C");
+  auto* command = app.add_subcommand("bench", "measures the sampler, or generated C");
   auto options = std::make_shared<BenchCommand>();
   command
       ->add_option("what", options->what,
-                   "sampler, or kernels: speed as generated C, in eager PyTorch, and beside "
-                   "the convolution")
+                   "sampler; kernels: speed as generated C, in eager PyTorch, and beside the convolution; roofline: "
+                   "contractions of networks against what a core can do")
       ->capture_default_str();
   command->add_option("--attempts", options->attempts, "for each row of the table")->capture_default_str();
   command->add_option("--sites", options->sites, "only this row: resnet18, resnet18-32x32, van-tiny, resnet18-strided");
@@ -220,9 +226,13 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("--seed", options->seed, "first seed")->capture_default_str();
   command->add_option("--count", options->count, "kernels: how many")->capture_default_str();
   command->add_option("--kernel", options->kernel, "kernels: the one of this file instead of sampled ones");
-  command->add_option("--batch", options->batch, "kernels: images per run")->capture_default_str();
+  command->add_option("--batch", options->batch, "kernels, roofline: images per run")->capture_default_str();
   command->add_option("--threads", options->threads, "kernels: threads of both")->capture_default_str();
   command->add_option("--seconds", options->seconds, "kernels: time for samples, for each kernel and site")
+      ->capture_default_str();
+  command->add_option("--networks", options->networks, "roofline: of the zoo")->delimiter(',')->capture_default_str();
+  command->add_option("--tune", options->tune, "roofline: seconds of tuning for each network")->capture_default_str();
+  command->add_option("--samples", options->samples, "roofline: runs, the fastest of each contraction counts")
       ->capture_default_str();
   command->add_flag("--json", options->json, "one object per row and line");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

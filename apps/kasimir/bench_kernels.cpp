@@ -4,6 +4,7 @@
 #include "kasimir/base/files.h"
 #include "kasimir/base/statistics.h"
 #include "kasimir/base/table.h"
+#include "kasimir/codegen/latency_model.h"
 #include "kasimir/primitive/catalog.h"
 #include "kasimir/synth/solver.h"
 #include "kasimir/train/kernel_latency.h"
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 
 namespace kasimir {
 namespace {
@@ -27,6 +29,8 @@ struct Total {
   double native_ms = 0;
   double eager_ms = 0;
   Multiplications counts;
+  WorkCounts work{};
+  std::vector<TimedWork> samples;  ///< one per site
   double error = 0;
   std::vector<double> compile_seconds;
 
@@ -36,6 +40,8 @@ struct Total {
     eager_ms += times * timing.eager.median;
     counts.nominal += times * timing.counts.nominal;
     counts.executed += times * timing.counts.executed;
+    for (std::size_t k = 0; k < work_kinds; ++k) work[k] += times * timing.work[k];
+    samples.push_back({timing.work, timing.native.median / 1e3});
     error = std::max(error, timing.error);
     compile_seconds.push_back(timing.compile_seconds);
   }
@@ -51,9 +57,10 @@ LatencyOptions latency_options(const BenchKernels& options) {
   return latency;
 }
 
-nlohmann::json to_json(const std::string& name, const BenchKernels& options, const KernelTiming& timing,
+nlohmann::json to_json(const Kernel& kernel, const BenchKernels& options, const KernelTiming& timing,
                        const KernelTiming& convolution) {
-  return {{"kernel", name},
+  return {{"kernel", kernel.name},
+          {"text", str(kernel)},
           {"site", timing.site.str()},
           {"batch", options.batch},
           {"threads", options.threads},
@@ -65,6 +72,7 @@ nlohmann::json to_json(const std::string& name, const BenchKernels& options, con
           {"speed_vs_native_convolution", convolution.native.median / timing.native.median},
           {"macs", timing.counts.nominal},
           {"executed_multiplications", timing.counts.executed},
+          {"work", timing.work},
           {"convolution_macs", convolution.counts.nominal},
           {"error", timing.error},
           {"verified_error", timing.verified},
@@ -81,7 +89,7 @@ Outcome<Total> time_everywhere(const Kernel& kernel, const BenchKernels& options
     if (!timing.ok()) return timing.rejection();
     total.add(*timing, options.loads[i].count);
     if (options.json) {
-      fmt::print("{}\n", to_json(kernel.name, options, *timing, convolutions[i]).dump());
+      fmt::print("{}\n", to_json(kernel, options, *timing, convolutions[i]).dump());
       std::fflush(stdout);
     }
   }
@@ -107,6 +115,51 @@ std::vector<Kernel> kernels_of(const BenchKernels& options) {
       throw unsolved_error("no values for the free sizes of {}: {}", options.kernel, fitted.rejection().str());
   }
   return {std::move(kernel)};
+}
+
+/// How well times are told before kernels are compiled.
+struct Prediction {
+  double rank = 0;          ///< correlation with the measured times
+  double median_error = 0;  ///< of the ratio to the measured time
+};
+Prediction judge(const std::vector<double>& told_ms, const std::vector<double>& measured_ms) {
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < told_ms.size(); ++i) errors.push_back(std::abs(told_ms[i] / measured_ms[i] - 1));
+  return {rank_correlation(told_ms, measured_ms), median(errors)};
+}
+
+/// Each kernel's time over all sites by a model that was fitted without it and one kernel in `folds` others.
+std::vector<double> held_out_ms(const std::vector<Total>& totals, std::size_t folds) {
+  std::vector<double> told(totals.size());
+  for (std::size_t fold = 0; fold < folds; ++fold) {
+    std::vector<TimedWork> samples;
+    for (std::size_t i = 0; i < totals.size(); ++i)
+      if (i % folds != fold) samples.insert(samples.end(), totals[i].samples.begin(), totals[i].samples.end());
+    const LatencyModel model = fit_latency_model(samples);
+    for (std::size_t i = fold; i < totals.size(); i += folds) told[i] = 1e3 * model.predict(totals[i].work);
+  }
+  return told;
+}
+
+/// The rates of a model that was fitted to all kernels, fastest first unit by unit, and how it does on others.
+void print_model(const std::vector<Total>& totals, const std::vector<double>& times) {
+  constexpr std::size_t folds = 5;
+  std::vector<TimedWork> samples;
+  for (const Total& total : totals) samples.insert(samples.end(), total.samples.begin(), total.samples.end());
+  if (totals.size() < 2 * folds || samples.size() < 2 * folds * work_kinds) return;
+  const Prediction fitted = judge(held_out_ms(totals, folds), times);
+  std::vector<double> told;
+  for (const Total& total : totals) told.push_back(1e3 * reference_latency_model().predict(total.work));
+  const Prediction reference = judge(told, times);
+  fmt::print("latency model, fitted here, on held-out kernels: rank correlation {:.2f}, median error {:.0f} %\n",
+             fitted.rank, 100 * fitted.median_error);
+  fmt::print("latency model with the committed constants: rank correlation {:.2f}, median error {:.0f} %\n",
+             reference.rank, 100 * reference.median_error);
+  const LatencyModel model = fit_latency_model(samples);
+  fmt::print("fitted ns per unit:");
+  for (std::size_t k = 0; k < work_kinds; ++k)
+    fmt::print("{} {} {:.3g}", k > 0 ? "," : "", work_name(static_cast<Work>(k)), 1e9 * model.seconds_per[k]);
+  fmt::print("\n");
 }
 
 void print_table(const std::vector<Total>& totals, const Total& convolution) {
@@ -143,6 +196,7 @@ void print_table(const std::vector<Total>& totals, const Total& convolution) {
   if (totals.size() > 2)
     fmt::print("rank correlation with the latency in C: {:.2f} of MACs, {:.2f} of executed multiplications\n",
                rank_correlation(macs, times), rank_correlation(executed, times));
+  print_model(totals, times);
   fmt::print("from text to checked program: {:.1f} s for the compiler in the median\n", median(compile));
 }
 

@@ -9,6 +9,7 @@
 #include "kasimir/train/trainer.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace kasimir {
 
@@ -17,11 +18,35 @@ namespace {
 /// Attempts that one trial number may use: far more than the few that a legal kernel takes.
 constexpr std::uint64_t attempts_per_trial = 20000;
 
+/// Kernels that one trial number may draw beyond the latency budget: each costs the nests of the whole network.
+constexpr int most_too_slow = 300;
+
+/// A prediction this far above the limit rules a kernel out: three in four are nearer than that to what is measured
+/// (docs/results.md).
+constexpr double prediction_slack = 1.25;
+
 Shape3 image_shape(const ImageSet& images) { return {images.channels, images.height, images.width}; }
+
+/// Whole or not at all, however the process ends.
+void save_whole(const Model& model, const std::filesystem::path& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path.parent_path(), failed);
+  if (failed) throw system_error("cannot make the folder {}: {}", path.parent_path().string(), failed.message());
+  std::filesystem::path half = path;
+  half += ".part";
+  model.save(half);
+  std::filesystem::rename(half, path);
+}
 
 std::int64_t whole(double value) { return static_cast<std::int64_t>(value + 0.5); }
 
 }  // namespace
+
+std::filesystem::path weights_path(const std::filesystem::path& study, int trial, int repetition) {
+  std::filesystem::path folder = study;
+  folder.replace_extension(".weights");
+  return folder / fmt::format("trial-{}-seed-{}.pt", trial, repetition);
+}
 
 Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
     : spec_(std::move(spec)),
@@ -30,12 +55,43 @@ Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
                            static_cast<std::int64_t>(data_.classes.size()))),
       selection_(select_sites(network_, {spec_.replace, spec_.keep})),
       split_(split_validation(data_.train, spec_.validation, spec_.seed)),
+      latency_limit_(Budget::parse(spec_.budget).latency),
       sampler_(catalog(), site_loads(selection_.replaced), spec_.sample_options(), spec_.seed),
       original_{&network_, {}} {
   if (spec_.device == "cuda" && !has_cuda())
     throw input_error("--device cuda was asked for, but torch finds no CUDA device")
         .note("leave the option out to train on the processor");
   if (spec_.latency == "native") native_ = std::make_unique<NativeBench>(original_, spec_.latency_batch);
+  if (!native_ || !latency_limit_.given()) return;
+  const auto original = predicted(original_);
+  KASIMIR_CHECK(original.ok(), "{} as C: {}", network_.name(), original.rejection().str());
+  original_seconds_ = *original;
+}
+
+Outcome<double> Evaluator::predicted(const NetworkPlan& plan) const {
+  const auto work = count_work(plan, spec_.latency_batch, host_target());
+  if (!work.ok()) return work.rejection();
+  return reference_latency_model().predict(*work);
+}
+
+std::optional<Rejection> Evaluator::predicted_too_slow(const Kernel& kernel) const {
+  if (original_seconds_ <= 0) return std::nullopt;
+  const auto seconds = predicted(replace_with(network_, selection_.replaced, kernel));
+  if (!seconds.ok()) return seconds.rejection();
+  const double ratio = *seconds / original_seconds_;
+  if (ratio <= latency_limit_.high * prediction_slack) return std::nullopt;
+  return Rejection{"budget: latency",
+                   fmt::format("predicted {:.2f} of the original's, at most {} asked", ratio, latency_limit_.high)};
+}
+
+void Evaluator::hold_to_budget(study::JobResult& result) const {
+  if (!latency_limit_.given() || result.verdict != study::Verdict::ok) return;
+  const double ratio = 1 / result.extra["speedup"].get<double>();
+  if (ratio >= latency_limit_.low && ratio <= latency_limit_.high) return;
+  result = study::JobResult::rejected(
+      "budget: latency", fmt::format("measured {:.2f} of the original's, {} asked", ratio,
+                                     latency_limit_.high < ratio ? fmt::format("at most {}", latency_limit_.high)
+                                                                 : fmt::format("at least {}", latency_limit_.low)));
 }
 
 void Evaluator::check_space() const { check_space_of(sampler_); }
@@ -54,10 +110,16 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
   const std::uint64_t first = static_cast<std::uint64_t>(number) * attempts_per_trial;
   Rejection last{"sampling: no legal kernel was found", ""};
   SampleMemory memory(sampler_);
-  for (std::uint64_t i = 0; i < attempts_per_trial; ++i) {
+  int too_slow = 0;
+  for (std::uint64_t i = 0; i < attempts_per_trial && too_slow < most_too_slow; ++i) {
     auto sampled = sampler_.attempt(first + i, memory);
     if (!sampled.ok()) {
       last.with = sampled.rejection().str();
+      continue;
+    }
+    if (const auto slow = predicted_too_slow(sampled->kernel)) {
+      last.with = slow->str();
+      ++too_slow;
       continue;
     }
     study::Proposal proposal;
@@ -72,7 +134,9 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
                            {"global", sampled->label.view.is_global}};
     return proposal;
   }
-  last.with = fmt::format("{} attempts, the last one: {}", attempts_per_trial, last.with);
+  last.with = too_slow < most_too_slow
+                  ? fmt::format("{} attempts, the last one: {}", attempts_per_trial, last.with)
+                  : fmt::format("{} kernels beyond the latency budget, the last one: {}", too_slow, last.with);
   return last;
 }
 
@@ -116,7 +180,7 @@ void Evaluator::quick_latency(const NetworkPlan& plan, study::JobResult& result)
   result.extra["verified_error"] = worst;
 }
 
-study::JobResult Evaluator::train_rung(const study::Job& job, const NetworkPlan& plan,
+study::JobResult Evaluator::train_rung(const study::Job& job, int trial, const NetworkPlan& plan,
                                        study::JobObserver& observer) const {
   const auto rung = static_cast<int>(job.rung);
   const std::int64_t images = spec_.rungs[static_cast<std::size_t>(rung)].images;
@@ -133,6 +197,8 @@ study::JobResult Evaluator::train_rung(const study::Job& job, const NetworkPlan&
   const TrainResult trained = train(plan, data_, split, recipe, watch);
   if (trained.stopped) return study::JobResult::stopped();
   if (trained.failed) return study::JobResult::failed(trained.failed->rule, trained.failed->with);
+  if (!study_.empty() && job.rung == study::Rung::full)
+    save_whole(*trained.model, weights_path(study_, trial, job.seed));
   study::JobResult result;
   result.accuracy = trained.validation->accuracy;
   result.loss = trained.validation->loss;
@@ -171,10 +237,17 @@ study::JobResult Evaluator::evaluate(const study::Job& job, const study::Trial& 
   const NetworkPlan plan = plan_of(trial);
   if (job.rung == study::Rung::latency) return latency(plan);
   const bool first = job.rung == study::Rung::quick && trial.number != 0;
-  if (first)
-    if (auto refused = screened(plan)) return *refused;
-  study::JobResult result = train_rung(job, plan, observer);
-  if (first && result.verdict == study::Verdict::ok) quick_latency(plan, result);
+  if (!first) return train_rung(job, trial.number, plan, observer);
+  if (auto refused = screened(plan)) return *refused;
+  // Before it is trained: what is too slow costs no more than its compilation.
+  study::JobResult measured;
+  quick_latency(plan, measured);
+  hold_to_budget(measured);
+  if (measured.verdict != study::Verdict::ok) return measured;
+  study::JobResult result = train_rung(job, trial.number, plan, observer);
+  if (result.verdict != study::Verdict::ok) return result;
+  result.latency_ms = measured.latency_ms;
+  result.extra.update(measured.extra);
   return result;
 }
 

@@ -3,22 +3,29 @@
 
 #include "kasimir/search_spec.h"
 
+#include "kasimir/codegen/latency_model.h"
 #include "kasimir/data/split.h"
-
 #include "kasimir/network/plan.h"
 #include "kasimir/network/sites.h"
 #include "kasimir/study/worker.h"
 #include "kasimir/train/native_latency.h"
 
+#include <filesystem>
 #include <memory>
 
 namespace kasimir {
+
+/// Where a search keeps what a finalist has learned: beside the study, one file per trial and repetition.
+std::filesystem::path weights_path(const std::filesystem::path& study, int trial, int repetition);
 
 /// A search as one process sees it: the data in memory, the network, the sampler; answers for a study's worker.
 class Evaluator {
  public:
   /// Loads the data. @throws Error (input).
   explicit Evaluator(SearchSpec spec, const LoadProgress& progress = {});
+
+  /// From now on finalists' weights are kept beside this study.
+  void keep_weights_of(std::filesystem::path study) { study_ = std::move(study); }
 
   [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
@@ -28,26 +35,36 @@ class Evaluator {
   /// stopped most of them and how near they came.
   void check_space() const;
 
-  /// The kernel of a trial number: the first legal one in the number's own stretch of the sampler's stream.
+  /// The kernel of a trial number: the first legal one in the number's own stretch of the sampler's stream that the
+  /// latency model does not rule out, where the budget limits latency.
   Outcome<study::Proposal> ask(int number) const;
   study::JobResult evaluate(const study::Job& job, const study::Trial& trial, study::JobObserver& observer) const;
 
  private:
   [[nodiscard]] NetworkPlan plan_of(const study::Trial& trial) const;
-  study::JobResult train_rung(const study::Job& job, const NetworkPlan& plan, study::JobObserver& observer) const;
+  study::JobResult train_rung(const study::Job& job, int trial, const NetworkPlan& plan,
+                              study::JobObserver& observer) const;
   study::JobResult latency(const NetworkPlan& plan) const;
   [[nodiscard]] std::optional<study::JobResult> screened(const NetworkPlan& plan) const;
   /// By what the search asks for: generated C or eager PyTorch.
   [[nodiscard]] Outcome<LatencySamples> measured(const NetworkPlan& plan, const LatencyOptions& options) const;
   void quick_latency(const NetworkPlan& plan, study::JobResult& result) const;
+  /// Seconds of one run as generated C, by the latency model.
+  [[nodiscard]] Outcome<double> predicted(const NetworkPlan& plan) const;
+  [[nodiscard]] std::optional<Rejection> predicted_too_slow(const Kernel& kernel) const;
+  /// Holds a measured latency to the budget.
+  void hold_to_budget(study::JobResult& result) const;
 
   SearchSpec spec_;
+  std::filesystem::path study_;  ///< where weights are kept; empty: nowhere
   Dataset data_;
   Network network_;
   Selection selection_;
   Split split_;
+  Limit latency_limit_;
   Sampler sampler_;
   NetworkPlan original_;
+  double original_seconds_ = 0;          ///< predicted, where the budget limits latency
   std::unique_ptr<NativeBench> native_;  ///< nothing where latency is measured in eager PyTorch
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/command.h"
+#include "kasimir/evaluate.h"
 #include "kasimir/options.h"
 #include "kasimir/search_spec.h"
 #include "kasimir/sites.h"
@@ -28,10 +29,10 @@
 namespace kasimir {
 namespace {
 
-/// Images to compare on: 16, fewer where they are large.
+/// Images to compare on: 256, fewer where they are large.
 std::int64_t images_for(Shape3 shape) {
   constexpr std::int64_t most_numbers = 1 << 20;
-  return std::clamp<std::int64_t>(most_numbers / (shape.c * shape.h * shape.w), 2, 16);
+  return std::clamp<std::int64_t>(most_numbers / (shape.c * shape.h * shape.w), 2, 256);
 }
 
 struct ExportCommand {
@@ -44,6 +45,7 @@ struct ExportCommand {
   std::string python = "python3";
   std::int64_t batch = 1;
   int threads = 1;
+  std::string cpu = "any";
   CommonOptions common;
   bool has_network = false;
 };
@@ -68,7 +70,9 @@ struct Format {
 std::vector<ExportedFile> write_pytorch(const Writing& of) { return export_pytorch(of.plan, of.weights, of.notes); }
 std::vector<ExportedFile> write_onnx(const Writing& of) { return export_onnx(of.plan, of.weights, of.notes); }
 std::vector<ExportedFile> write_c(const Writing& of) {
-  return export_c(of.plan, of.weights, of.notes, of.check, {of.options.batch, of.options.threads, host_target()});
+  ExportCOptions options{of.options.batch, of.options.threads, {}};
+  if (of.options.cpu == "native") options.target = host_target();
+  return export_c(of.plan, of.weights, of.notes, of.check, options);
 }
 
 constexpr std::array formats{Format{"pytorch", write_pytorch, "torch", "model.py"},
@@ -161,15 +165,25 @@ void train_again(const SearchSpec& spec, const Dataset& data, Subject& subject) 
   if (trained.test) subject.notes.emplace_back("test accuracy", fmt::format("{:.4f}", trained.test->accuracy));
 }
 
+/// The weights that are asked for, or those that the search has kept.
+std::string weights_of(const ExportCommand& options, const std::string& study) {
+  if (!options.weights.empty()) return options.weights;
+  constexpr int most_repetitions = 100;
+  for (int repetition = 0; repetition < most_repetitions; ++repetition)
+    if (const auto path = weights_path(study, options.trial, repetition); std::filesystem::exists(path))
+      return path.string();
+  throw input_error("there are no weights of trial {} beside {}: a search keeps those of finalists", options.trial,
+                    study)
+      .note("--train trains the trial again with the study's longest recipe; --weights FILE takes those of a file");
+}
+
 /// A trial of a study: the network on the study's data with the trial's kernel.
 Subject from_study(const ExportCommand& options, const std::string& path) {
   if (options.trial < 0) throw input_error("--trial is missing: which trial of {} to export", path);
   const auto store = study::Store::view(path);
   const auto trial = store.trial(options.trial);
   const SearchSpec spec = SearchSpec::from_json(store.info().spec);
-  if (options.weights.empty() && !options.train)
-    throw input_error("a study keeps no weights")
-        .note("--train trains the trial again with the study's longest recipe; --weights FILE takes those of a file");
+  const std::string weights = options.train ? "" : weights_of(options, path);
   const Dataset data = load_dataset(spec.data, spec.load_options());
   Subject subject;
   subject.network = std::make_unique<Network>(network_for(spec.network, spec.width,
@@ -184,17 +198,15 @@ Subject from_study(const ExportCommand& options, const std::string& path) {
                    {"trial", std::to_string(trial.number)},
                    {"data", data.description}};
   const std::int64_t count = std::min(images_for(subject.network->input()), data.test.size());
-  std::vector<std::int32_t> first(static_cast<std::size_t>(count));
-  std::iota(first.begin(), first.end(), 0);
-  subject.images = select_images(data.test, first);
+  subject.images = select_images(data.test, stratified_subset(data.test.labels, count, spec.seed));
   if (options.train) {
     train_again(spec, data, subject);
   } else {
     subject.model = std::make_shared<Model>(subject.plan);
-    subject.model->load(options.weights);
+    subject.model->load(weights);
     std::vector<std::int32_t> all(static_cast<std::size_t>(data.test.size()));
     std::iota(all.begin(), all.end(), 0);
-    subject.notes.emplace_back("weights", options.weights);
+    subject.notes.emplace_back("weights", weights);
     subject.notes.emplace_back("test accuracy",
                                fmt::format("{:.4f}", subject.model->evaluate(data.test, all).accuracy));
   }
@@ -305,7 +317,9 @@ void add_export(CLI::App& app, Action& action) {
       ->expected(1, 2);
   command->add_option("--to", options->format, "pytorch, onnx or c")->required();
   command->add_option("--trial", options->trial, "which trial of the study; 0 is the original network");
-  command->add_flag("--train", options->train, "train the trial again, with the study's longest recipe");
+  command->add_flag(
+      "--train", options->train,
+      "train the trial again, with the study's longest recipe; default: the weights that the search kept");
   command->add_option("--weights", options->weights, "a saved model of this network");
   command->add_option("--kernel", options->kernel, "with --network: a kernel's file, put in place of its convolutions");
   command->add_option("--seed", options->common.seed, "with --network: of random weights")->capture_default_str();
@@ -315,6 +329,12 @@ void add_export(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--threads", options->threads, "with --to c: threads of one run (OpenMP)")
       ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command
+      ->add_option("--cpu", options->cpu,
+                   "with --to c: any (AVX-512, AVX2 and plain C in one file, chosen where it runs) or native (this "
+                   "machine's processor only)")
+      ->check(CLI::IsMember({"any", "native"}))
       ->capture_default_str();
   command->add_option("--python", options->python, "runs what was written")->capture_default_str();
   add_network_options(*command, options->common);

@@ -73,17 +73,12 @@ void print_stats(const SampleStats& stats, std::size_t kept, double seconds) {
   fmt::print("{}", table.str());
 }
 
-Budget budget_of(const std::string& text) {
-  if (text.empty()) return {};
-  return text == "none" ? Budget{{}, {}, {}} : Budget::parse(text);
-}
-
 int run(const SampleCommand& options) {
   const Network network =
       network_for(options.common.network, options.common.width, parse_input(options.common.input), 0);
   const auto loads = site_loads(find_sites(network, {options.common.replace, options.common.keep}));
   SampleOptions sampling;
-  sampling.budget = budget_of(options.common.budget);
+  sampling.budget = sampling_budget(options.common.budget);
   if (!options.common.primitives.empty())
     std::tie(sampling.limits.min_primitives, sampling.limits.max_primitives) = parse_range(options.common.primitives);
   sampling.limits.max_width = options.common.max_width;

@@ -47,6 +47,16 @@ std::string cost_without_budget(const Sampler& sampler) {
 
 }  // namespace
 
+Budget sampling_budget(const std::string& text) {
+  if (text.empty()) return {};
+  if (text == "none") return {{}, {}, {}};
+  const Budget budget = Budget::parse(text);
+  if (budget.latency.given())
+    throw input_error("the budget `{}` limits latency, which this command does not measure", text)
+        .note("leave it out here; `kasimir search` predicts and measures it");
+  return budget;
+}
+
 Error nothing_found(const Sampler& sampler, const SampleStats& stats, std::size_t found, std::size_t wanted) {
   Error error = unsolved_error("{} of {} kernels found in {} attempts", found, wanted,
                                grouped(static_cast<std::int64_t>(stats.attempts)));

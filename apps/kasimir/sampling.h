@@ -9,6 +9,10 @@ namespace kasimir {
 /// The error (unsolved) of a sampling that found too little: what ended the attempts, with a nearest miss each.
 Error nothing_found(const Sampler& sampler, const SampleStats& stats, std::size_t found, std::size_t wanted);
 
+/// A budget for commands that measure nothing: `none` limits nothing, an empty text is the default.
+/// @throws Error (input) as Budget::parse, and for a limit on latency.
+Budget sampling_budget(const std::string& text);
+
 /// @throws Error (unsolved) if not one legal kernel is found in a few thousand attempts.
 void check_space_of(const Sampler& sampler);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/command.h"
 #include "kasimir/options.h"
+#include "kasimir/sampling.h"
 #include "kasimir/search_spec.h"
 #include "kasimir/sites.h"
 
@@ -99,9 +100,7 @@ int run(const ShowCommand& options) {
     fmt::print("  {:<3} {:<28} {}\n", tensor_name(static_cast<int>(i)), str((*shapes)[i]),
                i == 0 ? "the input" : kernel.steps[i - 1].primitive->brief);
   fmt::print("\n");
-  Budget budget;
-  if (!options.common.budget.empty()) budget = Budget::parse(options.common.budget);
-  print_costs(kernel, *graph, loads, budget);
+  print_costs(kernel, *graph, loads, sampling_budget(options.common.budget));
   if (!options.svg.empty()) {
     write_file(options.svg, to_svg(to_dot(kernel, set)));
     fmt::print("\nwrote {}\n", options.svg);

@@ -12,7 +12,8 @@ int work(const std::string& path) {
   const std::atomic<int>& stop = catch_interrupts();
   set_threads(1);  // two threads collapse when anything else runs: workers are processes of one thread
   const auto spec = SearchSpec::from_json(study::Store::view(path).info().spec);
-  const Evaluator evaluator(spec);
+  Evaluator evaluator(spec);
+  evaluator.keep_weights_of(path);
   study::WorkerOptions options;
   options.stop = &stop;
   study::run_worker(

@@ -46,5 +46,9 @@ std::string c_float(double value);
 
 /// The vector type, loads and stores, and the functions of the table, for the target; text of its own.
 std::string c_prelude(const CTarget& target);
+/// The types and functions that it defines.
+std::vector<std::string> c_prelude_names();
+/// The headers that it needs, and what follows it.
+std::string c_includes();
 
 }  // namespace kasimir

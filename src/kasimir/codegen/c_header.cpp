@@ -33,6 +33,7 @@ std::string c_header(const NestProgram& program, const COptions& options, const 
   text.line("extern \"C\" {{");
   text.line("#endif");
   text.line("enum {{");
+  text.line("  {}_batch = {},", name, program.batch);
   text.line("  {}_input_size = {},", name, made.input_size);
   text.line("  {}_output_size = {},", name, made.output_size);
   text.line("  {}_weights_size = {},", name, made.weights_size);

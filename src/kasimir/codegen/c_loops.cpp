@@ -27,7 +27,7 @@ class Loops {
 
   [[nodiscard]] bool shared() const { return shared_ >= 0; }
 
-  [[nodiscard]] int result_over_vectors() const { return along_result_ ? vector_ : -1; }
+  [[nodiscard]] VectorLoop over_vectors() const { return {vector_, along_result_}; }
 
   void choose_vectors() {
     vector_ = contiguous_result();
@@ -441,12 +441,12 @@ class Loops {
 
 }  // namespace
 
-int loop_over_vectors(const FlatNest& nest, const CTarget& target) {
+VectorLoop loop_over_vectors(const FlatNest& nest, const CTarget& target) {
   CText nowhere;
   const PlaceOf no_place;
   Loops loops(nowhere, nest, target, no_place, 1);
   loops.choose_vectors();
-  return loops.result_over_vectors();
+  return loops.over_vectors();
 }
 
 bool write_loops(CText& text, const FlatNest& nest, const CTarget& target, const PlaceOf& place, int threads) {

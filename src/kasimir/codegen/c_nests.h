@@ -15,8 +15,12 @@ namespace kasimir {
 /// loop along which a read is.
 bool write_loops(CText& text, const FlatNest& nest, const CTarget& target, const PlaceOf& place, int threads);
 
-/// The loop of the result that runs over vectors there; -1 where a reduced one does, or none.
-int loop_over_vectors(const FlatNest& nest, const CTarget& target);
+/// The loop that runs over vectors there; -1 where none does.
+struct VectorLoop {
+  int loop = -1;
+  bool of_result = false;  ///< else a reduced one
+};
+VectorLoop loop_over_vectors(const FlatNest& nest, const CTarget& target);
 
 /// A copy of what a nest reads of a tensor, in the order of its loops with one of them innermost.
 struct Repacked {

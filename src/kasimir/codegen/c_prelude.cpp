@@ -5,14 +5,11 @@
 namespace kasimir {
 namespace {
 
-constexpr std::string_view vectors = R"(
-/* LANES floats as one value (GCC vector extension). The memory type may lie at any address of a float. */
-typedef float vf __attribute__((vector_size(4 * LANES)));
-typedef int vi __attribute__((vector_size(4 * LANES)));
-typedef float vf_mem __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-#define LD(p) ((vf) * (const vf_mem *)(p))
-#define ST(p, v) (*(vf_mem *)(p) = (vf_mem)(v))
-#define SET1(x) ((float)(x) - (vf){0})
+constexpr std::string_view includes = R"(#include <math.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 /* The compiler must not conclude from inside such a function that a call may move or go: GCC 12 at -O2 has dropped
    calls of nests that were only kept from inlining, and other threads may write what they read. */
@@ -21,6 +18,16 @@ typedef float vf_mem __attribute__((vector_size(4 * LANES), aligned(4), may_alia
 #else
 #define KSM_APART __attribute__((noipa))
 #endif
+)";
+
+constexpr std::string_view vectors = R"(
+/* LANES floats as one value (GCC vector extension). The memory type may lie at any address of a float. */
+typedef float vf __attribute__((vector_size(4 * LANES)));
+typedef int vi __attribute__((vector_size(4 * LANES)));
+typedef float vf_mem __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+#define LD(p) ((vf) * (const vf_mem *)(p))
+#define ST(p, v) (*(vf_mem *)(p) = (vf_mem)(v))
+#define SET1(x) ((float)(x) - (vf){0})
 
 static inline int ksm_wrap(int at, int extent) {
   at %= extent;
@@ -48,12 +55,10 @@ static inline vi first_lanes(int n) {
 }
 static inline vf choose(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
 #if defined(__AVX512F__) && LANES == 16
-#include <immintrin.h>
 static inline vf vmax(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
 static inline vf vmin(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
 static inline vf vsqrt(vf a) { return (vf)_mm512_sqrt_ps((__m512)a); }
 #elif defined(__AVX__) && LANES == 8
-#include <immintrin.h>
 static inline vf vmax(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
 static inline vf vmin(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
 static inline vf vsqrt(vf a) { return (vf)_mm256_sqrt_ps((__m256)a); }
@@ -158,6 +163,15 @@ static inline double shardswish(double a) { return a * fmin(fmax(a + 3.0, 0.0), 
 )";
 
 }  // namespace
+
+std::string c_includes() { return std::string(includes); }
+
+std::vector<std::string> c_prelude_names() {
+  return {"vf",     "vi",       "vf_mem", "ksm_wrap", "st_part", "gather",     "gather_part", "first_lanes",
+          "choose", "vmax",     "vmin",   "vsqrt",    "sum_of",  "max_of",     "vabs",        "vround",
+          "vexp",   "vsigmoid", "vtanh",  "vsin",     "vgelu",   "vhardswish", "smax",        "smin",
+          "sabs",   "sexp",     "ssqrt",  "ssin",     "stanh",   "ssigmoid",   "sgelu",       "shardswish"};
+}
 
 std::string c_prelude(const CTarget& target) {
   return fmt::format("#define LANES {}\n", target.lanes) + std::string(vectors) + std::string(functions) +

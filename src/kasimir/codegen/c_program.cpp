@@ -2,6 +2,7 @@
 #include "kasimir/codegen/c_program.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/codegen/c_functions.h"
 #include "kasimir/codegen/c_team.h"
 
 #include <algorithm>
@@ -21,6 +22,8 @@ struct Planned {
   std::int64_t scratch = -1;      ///< place in W
   std::int64_t scratch_size = 0;  ///< of one thread
   bool shared = false;            ///< all threads compute it together
+  std::string packing_call = {};  ///< in C, where an activation is packed
+  std::string call = {};          ///< in C
 };
 
 class Generator {
@@ -138,7 +141,8 @@ class Generator {
   }
   /// Weights that the nest would gather one by one get a copy in the order of its vectors.
   void repack(FlatNest& flat) {
-    const int loop = loop_over_vectors(flat, options_.target);
+    const auto [loop, of_result] = loop_over_vectors(flat, options_.target);
+    if (!of_result) return;
     for (std::optional<Access>& access : flat.value) {
       if (!access || !program_.known[static_cast<std::size_t>(access->tensor)]) continue;
       auto copy = repacked_along(flat, *access, loop);
@@ -164,7 +168,8 @@ class Generator {
     const auto t = static_cast<std::size_t>(tensor);
     if (is_repacked(tensor) || program_.known[t]) return fmt::format("P + {}", place_p_[t]);
     const std::int64_t held = program_.tensors[t].axes[0].extent;
-    return held > images ? fmt::format("W + first % {} * {}", held, memory_.layouts[t].strides[0]) : "W";
+    const std::string at = fmt::format("W + {}", memory_.place[t]);
+    return held > images ? fmt::format("{} + first % {} * {}", at, held, memory_.layouts[t].strides[0]) : at;
   }
   /// Where a tensor begins while weights are prepared.
   [[nodiscard]] std::string preparing(int tensor) const {
@@ -189,20 +194,31 @@ class Generator {
     CText text;
     if (options_.timed) text.line("#define _POSIX_C_SOURCE 200809L");
     text.line("#include \"{}.h\"", options_.name);
-    text.line("#include <math.h>");
-    text.line("#include <string.h>");
-    text.line("{}", c_prelude(options_.target));
+    text.line("{}", c_includes());
     if (together()) text.line("{}", c_team_prelude());
+    text.line("#define KSM_ENTRY");
+    result_.body_at = text.str().size();
+    result_.meets = together();
+    result_.symbols = c_prelude_names();
+    text.line("{}", c_prelude(options_.target));
     if (options_.timed) write_clock(text);
     for (std::size_t s = 0; s < program_.segments.size(); ++s) write_segment(text, s);
     write_prepare(text);
-    text.open("void {}_init(float *W)", options_.name);
+    text.open("KSM_ENTRY void {}_init(float *W)", options_.name);
     text.line("memset(W, 0, sizeof(float) * {});", result_.workspace_size);
     text.close();
-    text.open("void {}_run(const float *P, float *W, const float *in, float *out)", options_.name);
+    text.open("KSM_ENTRY void {}_run(const float *P, float *W, const float *in, float *out)", options_.name);
     write_run(text);
     text.close();
+    for (const std::string& function : functions_.names()) result_.symbols.push_back(function);
+    for (const char* function : {"prepare", "init", "run"})
+      result_.symbols.push_back(fmt::format("{}_{}", options_.name, function));
     result_.source = text.str();
+  }
+  /// The text of a function's head, whose name is noted.
+  std::string defines(std::string name) {
+    result_.symbols.push_back(name);
+    return name;
   }
 
   void write_run(CText& text) {
@@ -240,9 +256,9 @@ class Generator {
   void write_segment(CText& text, std::size_t s) {
     const Segment& segment = program_.segments[s];
     for (std::size_t i = segment.begin; i < segment.end; ++i) write_nest(text, i, segment.batch);
-    text.open("static void s{}(const float *P, float *W, const float *in, float *out, long first{})", s,
-              together() ? ", ksm_gate *gate, int thread, int threads" : "");
-    text.line("(void)in, (void)out;");
+    text.open("static void {}(const float *P, float *W, const float *in, float *out, long first{})",
+              defines(fmt::format("s{}", s)), together() ? ", ksm_gate *gate, int thread, int threads" : "");
+    text.line("(void)in, (void)out, (void)P, (void)first;");
     alone_ = false;
     if (s == 0) {
       write_transfer(text, program_.input, options_.input, segment.batch, true);
@@ -274,14 +290,16 @@ class Generator {
 
   void write_call(CText& text, std::size_t i) {
     const Planned& of = nests_[i];
+    text.line("/* {}: {} */", str(of.method), str(program_, *of.flat.nest));
     if (together() && packs(of)) {
       begin_step(text, false);
-      text.line("p{}(P, W, first);", i);
+      text.line("{}", of.packing_call);
       end_step(text, false);
     }
     begin_step(text, of.shared);
     if (options_.timed) text.line("ksm_begin();");
-    text.line("n{}(P, W, first{});", i, together() ? ", thread, threads" : "");
+    if (!together() && packs(of)) text.line("{}", of.packing_call);
+    text.line("{}", of.call);
     if (options_.timed) text.line("{}_times[{}] += ksm_end();", options_.name, i);
     end_step(text, of.shared);
   }
@@ -298,61 +316,80 @@ class Generator {
     return direct_seconds(points, static_cast<double>(packed_size(of.flat, *of.contraction, options_.target)));
   }
 
+  /// The operand that is packed, in the nest and where it is packed.
+  [[nodiscard]] static CArgument packed_argument(const Planned& of, bool written) {
+    return {written ? "float *restrict " : "const float *restrict ", "K",
+            fmt::format("{} + {}", of.packed_once ? "P" : "W", of.packed)};
+  }
+
+  /// Packs the operand: what runs with the weights, or before the product where it is an activation.
+  std::string write_packing_call(CText& text, const Planned& of, const PlaceOf& outside) {
+    CArguments arguments(outside, -1);
+    arguments.add(packed_argument(of, true));
+    CText body(1);
+    if (const auto* block = std::get_if<RegisterBlock>(&of.method)) {
+      write_packing(body, of.flat, *of.contraction, *block, options_.target, arguments.places(), "K");
+    } else if (const auto* winograd = std::get_if<WinogradBlock>(&of.method)) {
+      write_winograd_packing(body, program_, *of.flat.nest, memory_, *of.product, *winograd, options_.target,
+                             arguments.places(), "K");
+    }
+    return functions_.call(text, 'p', arguments.all(), body.str());
+  }
+
   void write_nest(CText& text, std::size_t i, std::int64_t images) {
     Planned& of = nests_[i];
-    const PlaceOf place = [this, images](int tensor) { return running(tensor, images); };
-    const std::string packed = fmt::format("{} + {}", of.packed_once ? "P" : "W", of.packed);
+    const PlaceOf outside = [this, images](int tensor) { return running(tensor, images); };
     const int threads = together() && seconds(of) > options_.shortest_shared_seconds ? options_.threads : 1;
-    const char* more = together() ? ", int thread, int threads" : "";
-    if (together() && packs(of)) {
-      text.open("static KSM_APART void p{}(const float *restrict P, float *restrict W, long first)", i);
-      text.line("(void)P, (void)first;");
-      write_packing(text, of.flat, *of.contraction, std::get<RegisterBlock>(of.method), options_.target, place, packed);
-      text.close();
-    }
-    text.line("/* {}: {} */", str(of.method), str(program_, *of.flat.nest));
-    text.open("static KSM_APART void n{}(const float *restrict P, float *restrict W, long first{})", i, more);
-    text.line("(void)P, (void)first;");
-    if (together()) text.line("(void)thread, (void)threads;");
+    if (packs(of)) of.packing_call = write_packing_call(text, of, outside);
+    CArguments arguments(outside, of.flat.nest->out);
+    const PlaceOf place = arguments.places();
+    CText body(1);
     if (const auto* block = std::get_if<RegisterBlock>(&of.method)) {
-      if (packs(of) && !together())
-        write_packing(text, of.flat, *of.contraction, *block, options_.target, place, packed);
-      of.shared = write_contraction(text, of.flat, *of.contraction, *block, options_.target, place, packed, threads);
+      arguments.add(packed_argument(of, false));
+      of.shared = write_contraction(body, of.flat, *of.contraction, *block, options_.target, place, "K", threads);
     } else if (const auto* winograd = std::get_if<WinogradBlock>(&of.method)) {
-      const std::string scratch =
-          fmt::format("W + {}{}", of.scratch, together() ? fmt::format(" + (long)thread * {}", of.scratch_size) : "");
-      of.shared = write_winograd(text, program_, *of.flat.nest, memory_, *of.product, *winograd, options_.target, place,
-                                 packed, scratch, threads);
+      arguments.add(packed_argument(of, false));
+      arguments.add({"float *restrict ", "S",
+                     fmt::format("W + {}{}", of.scratch,
+                                 together() ? fmt::format(" + (long)thread * {}", of.scratch_size) : "")});
+      of.shared = write_winograd(body, program_, *of.flat.nest, memory_, *of.product, *winograd, options_.target, place,
+                                 "K", "S", threads);
     } else {
-      of.shared = write_loops(text, of.flat, options_.target, place, threads);
+      of.shared = write_loops(body, of.flat, options_.target, place, threads);
     }
-    text.close();
+    if (of.shared) {
+      arguments.add({"int ", "thread", "thread"});
+      arguments.add({"int ", "threads", "threads"});
+    }
+    of.call = functions_.call(text, 'n', arguments.all(), body.str());
   }
 
   void write_prepare(CText& text) {
-    const PlaceOf place = [this](int tensor) { return preparing(tensor); };
-    text.open("void {}_prepare(const float *Q, float *P)", options_.name);
-    text.line("(void)Q;");
-    text.line("memset(P, 0, sizeof(float) * {});", result_.prepared_size);
+    const PlaceOf outside = [this](int tensor) { return preparing(tensor); };
+    std::vector<std::string> steps;
     for (const Nest& nest : program_.prepare) {
-      text.line("/* {} */", str(program_, nest));
-      write_scalar_loops(text, flatten(program_, nest, memory_), place);
+      CArguments arguments(outside, nest.out);
+      CText body(1);
+      write_scalar_loops(body, flatten(program_, nest, memory_), arguments.places());
+      steps.push_back(fmt::format("/* {} */", str(program_, nest)));
+      steps.push_back(functions_.call(text, 'w', arguments.all(), body.str()));
     }
-    for (const auto& [copy, loops] : repacked_) write_repacking(text, loops, copy, place);
+    for (const auto& [copy, loops] : repacked_) {
+      CArguments arguments(outside, copy.to.tensor);
+      CText body(1);
+      write_repacking(body, loops, copy, arguments.places());
+      steps.push_back(functions_.call(text, 'r', arguments.all(), body.str()));
+    }
     for (std::size_t t = 0; t < program_.tensors.size(); ++t)
       if (place_q_[t] >= 0 && place_p_[t] >= 0)
-        text.line("memcpy(P + {}, Q + {}, sizeof(float) * {});", place_p_[t], place_q_[t],
-                  elements(program_.tensors[t]));
-    for (const Planned& of : nests_) {
-      if (!of.packed_once) continue;
-      const std::string packed = fmt::format("P + {}", of.packed);
-      if (const auto* block = std::get_if<RegisterBlock>(&of.method)) {
-        write_packing(text, of.flat, *of.contraction, *block, options_.target, place, packed);
-      } else if (const auto* winograd = std::get_if<WinogradBlock>(&of.method)) {
-        write_winograd_packing(text, program_, *of.flat.nest, memory_, *of.product, *winograd, options_.target, place,
-                               packed);
-      }
-    }
+        steps.push_back(fmt::format("memcpy(P + {}, Q + {}, sizeof(float) * {});", place_p_[t], place_q_[t],
+                                    elements(program_.tensors[t])));
+    for (const Planned& of : nests_)
+      if (of.packed_once) steps.push_back(write_packing_call(text, of, outside));
+    text.open("KSM_ENTRY void {}_prepare(const float *Q, float *P)", options_.name);
+    text.line("(void)Q;");
+    text.line("memset(P, 0, sizeof(float) * {});", result_.prepared_size);
+    for (const std::string& step : steps) text.line("{}", step);
     text.close();
   }
 
@@ -402,7 +439,8 @@ class Generator {
   std::int64_t prepared_ = 0;
   std::int64_t workspace_ = 0;
   std::int64_t share_ = 0;  ///< of the workspace, for one thread
-  bool alone_ = false;      ///< while text is written: the first thread was alone since the last gate
+  CFunctions functions_;
+  bool alone_ = false;  ///< while text is written: the first thread was alone since the last gate
 };
 
 }  // namespace

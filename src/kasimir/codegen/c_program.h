@@ -44,6 +44,9 @@ struct WeightSlot {
 struct CProgram {
   std::string header;
   std::string source;
+  std::size_t body_at = 0;           ///< in `source`: behind what several programs in one file need only once
+  std::vector<std::string> symbols;  ///< what the body defines
+  bool meets = false;                ///< threads meet inside of a run, at the gates of c_team.h
   std::vector<WeightSlot> weights;
   std::int64_t weights_size = 0;    ///< floats
   std::int64_t prepared_size = 0;   ///< floats

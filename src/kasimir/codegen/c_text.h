@@ -10,6 +10,7 @@ namespace kasimir {
 /// C text with indentation.
 class CText {
  public:
+  explicit CText(int depth = 0) : depth_(depth) {}
   template <typename... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
     add(fmt::format(format, std::forward<Args>(args)...));

@@ -13,12 +13,12 @@ std::string bytes(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
-/// `count` images' worth from the front, repeated where there are not enough.
-std::vector<float> images(const std::vector<float>& values, std::int64_t per_image, std::int64_t count) {
+/// Whole runs of `batch` images, the first images once more behind the last ones.
+std::vector<float> whole_runs(const std::vector<float>& values, std::int64_t per_image, std::int64_t batch) {
   KASIMIR_CHECK(per_image > 0 && static_cast<std::int64_t>(values.size()) >= per_image, "no image to check with");
   const auto all = static_cast<std::int64_t>(values.size()) / per_image;
   std::vector<float> taken;
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (std::int64_t i = 0; i < round_up(all, batch); ++i) {
     const auto from = values.begin() + i % all * per_image;
     taken.insert(taken.end(), from, from + per_image);
   }
@@ -30,7 +30,7 @@ std::string makefile(const ExportCOptions& options) {
       "# `make` builds the program that checks and times the network, `make check` compares its scores with stored "
       "ones.\n"
       "CC ?= cc\n"
-      "CFLAGS ?= -O3 -march=native -mprefer-vector-width=512 -ffp-contract=fast{}\n"
+      "CFLAGS ?= -O3{} -ffp-contract=fast{}\n"
       "\n"
       "net_main: net_main.c net.c net.h\n"
       "\t$(CC) -std=gnu11 $(CFLAGS) -o $@ net_main.c net.c -lm\n"
@@ -39,7 +39,7 @@ std::string makefile(const ExportCOptions& options) {
       "\t./net_main net.weights check.input check.output\n"
       "\n"
       ".PHONY: check\n",
-      options.threads > 1 ? " -fopenmp" : "");
+      options.target ? " -march=native -mprefer-vector-width=512" : "", options.threads > 1 ? " -fopenmp" : "");
 }
 
 }  // namespace
@@ -47,9 +47,9 @@ std::string makefile(const ExportCOptions& options) {
 std::vector<ExportedFile> export_c(const NetworkPlan& plan, const std::vector<NamedTensor>& weights,
                                    const ExportNotes& notes, const ExportCheck& check, const ExportCOptions& options) {
   COptions names;
-  names.target = options.target;
+  if (options.target) names.target = *options.target;
   names.threads = options.threads;
-  const auto made = network_as_c(plan, options.batch, weights, names);
+  const auto made = network_as_c(plan, options.batch, weights, names, !options.target);
   if (!made.ok())
     throw input_error("network {} cannot be written as C: {}", plan.network->name(), made.rejection().str());
   std::string about = "/*\n";
@@ -60,8 +60,8 @@ std::vector<ExportedFile> export_c(const NetworkPlan& plan, const std::vector<Na
           {"net.c", about + made->made.c.source},
           {"net_main.c", c_main(names)},
           {"net.weights", bytes(made->weights)},
-          {"check.input", bytes(images(check.input, in.c * in.h * in.w, options.batch))},
-          {"check.output", bytes(images(check.output, plan.network->classes(), options.batch))},
+          {"check.input", bytes(whole_runs(check.input, in.c * in.h * in.w, options.batch))},
+          {"check.output", bytes(whole_runs(check.output, plan.network->classes(), options.batch))},
           {"Makefile", makefile(options)}};
 }
 

@@ -9,7 +9,7 @@ namespace kasimir {
 struct ExportCOptions {
   std::int64_t batch = 1;  ///< images of one run
   int threads = 1;
-  CTarget target;
+  std::optional<CTarget> target = {};  ///< nothing: any processor, chosen where the program runs
 };
 
 /// The network as plain C with its weights: `net.h`, `net.c`, `net.weights` (floats, little-endian, in the order that

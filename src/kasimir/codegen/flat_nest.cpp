@@ -63,7 +63,7 @@ Access access_of(const NestProgram& program, const Nest& nest, const MemoryPlan&
                  const std::vector<BoundCoord>& at) {
   const auto t = static_cast<std::size_t>(tensor);
   const TensorLayout& layout = plan.layouts[t];
-  Access access{tensor, layout.origin + std::max<std::int64_t>(plan.place[t], 0), {}, {}};
+  Access access{tensor, layout.origin, {}, {}};
   access.strides.assign(nest.loops.size(), 0);
   for (std::size_t a = 0; a < at.size(); ++a) {
     const std::int64_t extent = program.tensors[t].axes[a].extent;

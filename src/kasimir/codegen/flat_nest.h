@@ -15,7 +15,8 @@ struct GuardedCoord {
   bool tested = false;      ///< it may be outside `0 .. extent - 1`
 };
 
-/// A read or a write as an address: `base + sum of stride * loop`, plus what the guarded coordinates add.
+/// A read or a write as an address from where the tensor begins: `base + sum of stride * loop`, plus what the guarded
+/// coordinates add.
 struct Access {
   int tensor = -1;
   std::int64_t base = 0;

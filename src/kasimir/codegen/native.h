@@ -33,8 +33,8 @@ struct NativeSample {
 
 /// The program that tests and times generated C (`NAME_main.c`): it takes the file of the weights and answers the lines
 /// `input FILE` (runs once on the floats of FILE, writes FILE.out), `run N` (a list of N wall times in milliseconds,
-/// as JSON) and `time N` (N pairs of wall and processor milliseconds). With files of an input and an output it compares
-/// and ends.
+/// as JSON) and `time N` (N pairs of wall and processor milliseconds). With files of images and of scores it runs on
+/// all of them, compares and ends.
 std::string c_main(const COptions& options);
 
 /// Weights in the order of the program's slots. `values` is per tensor of the graph.
@@ -59,6 +59,9 @@ class NativeNetwork {
   /// Of a program with `COptions::timed`: processor nanoseconds of each nest in one run, the mean over some runs since
   /// the last question.
   Outcome<std::vector<double>> nest_times(std::size_t nests, int runs);
+
+  /// The same, the fastest of several runs per nest: what nothing disturbed.
+  Outcome<std::vector<double>> fastest_nest_times(std::size_t nests, int runs);
 
   [[nodiscard]] double compile_seconds() const { return compile_seconds_; }
 

@@ -16,6 +16,9 @@ struct GraphC {
 /// (`options.threads`), every thread gets its share of the batch, or of every nest where there are fewer images.
 GraphC graph_as_c(const BoundGraph& graph, const COptions& options);
 
+/// The same in one file for any processor (codegen/c_variants.h). `options.target` is not asked.
+GraphC graph_as_portable_c(const BoundGraph& graph, const COptions& options);
+
 /// A whole network as C.
 struct NetworkC {
   NetworkGraph network;
@@ -25,14 +28,6 @@ struct NetworkC {
 
 /// Rejected as lower_network. @throws Error (input) as values_of.
 Outcome<NetworkC> network_as_c(const NetworkPlan& plan, std::int64_t batch, const std::vector<NamedTensor>& weights,
-                               const COptions& options);
-
-/// Multiplications of sums of products: as the graph writes them, and as the chosen methods execute them (Winograd
-/// takes fewer, whole tiles and vectors more).
-struct Multiplications {
-  double nominal = 0;
-  double executed = 0;
-};
-Multiplications count_multiplications(const GraphC& made, const CTarget& target);
+                               const COptions& options, bool portable = false);
 
 }  // namespace kasimir

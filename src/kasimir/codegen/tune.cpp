@@ -126,18 +126,6 @@ class Tuning {
   Tuned tuned_;
 };
 
-/// The fastest of several runs, per nest.
-Outcome<std::vector<double>> fastest_times(NativeNetwork& network, std::size_t nests) {
-  constexpr int samples = 7;
-  std::vector<double> fastest(nests, INFINITY);
-  for (int sample = 0; sample < samples; ++sample) {
-    const auto times = network.nest_times(nests, 1);
-    if (!times.ok()) return times.rejection();
-    for (std::size_t i = 0; i < nests; ++i) fastest[i] = std::min(fastest[i], (*times)[i]);
-  }
-  return fastest;
-}
-
 }  // namespace
 
 TuningCache::TuningCache(std::filesystem::path path) : path_(std::move(path)) {
@@ -187,6 +175,7 @@ Outcome<Tuned> tune(const NestProgram& program, const COptions& options, const s
   timed.timed = true;
   timed.threads = 1;
   Tuning tuning(program, options.target, keys_of(program, options.target, how.native), cache);
+  constexpr int samples = 7;
   double longest = 0;
   bool whole = true;
   for (std::size_t round = 0; round < tuning.rounds() && whole; ++round) {
@@ -199,7 +188,7 @@ Outcome<Tuned> tune(const NestProgram& program, const COptions& options, const s
       if (round == 0) return built.rejection();
       continue;  // a method that this compiler cannot take is no candidate
     }
-    const auto times = fastest_times(*built, program.run.size());
+    const auto times = built->fastest_nest_times(program.run.size(), samples);
     if (!times.ok()) return times.rejection();
     tuning.record(round, *times, how.gain);
     longest = std::max(longest, of_round.seconds());

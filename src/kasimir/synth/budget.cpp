@@ -19,9 +19,11 @@ namespace {
 
 constexpr std::array<std::string_view, cost_kinds> names{"macs", "params", "bytes"};
 
+constexpr std::string_view latency_name = "latency";
+
 constexpr std::string_view form =
     "a budget reads macs=LOW..HIGH,params=LOW..HIGH,bytes=LOW..HIGH: fractions of what is replaced such as "
-    "macs=0.1..0.5, or absolute numbers such as params=..200k";
+    "macs=0.1..0.5, or absolute numbers such as params=..200k; and latency=LOW..HIGH, a fraction of the network's";
 
 struct Bound {
   double value;
@@ -87,11 +89,21 @@ Budget Budget::parse(std::string_view text) {
     const std::string name(trim(sides[0]));
     if (sides.size() != 2) throw input_error("the budget `{}` has no `=`", part).note(std::string(form));
     const auto known = std::ranges::find(names, name);
-    if (known == names.end())
-      throw input_error("the budget knows no `{}`, {}", name, suggestion(name, {names.begin(), names.end()}))
-          .note(std::string(form));
+    if (known == names.end() && name != latency_name) {
+      std::vector<std::string> all(names.begin(), names.end());
+      all.emplace_back(latency_name);
+      throw input_error("the budget knows no `{}`, {}", name, suggestion(name, all)).note(std::string(form));
+    }
     if (!seen.insert(name).second) throw input_error("the budget `{}` gives {} twice", text, name);
-    budget[static_cast<CostKind>(known - names.begin())] = limit_of(sides[1], part);
+    const Limit limit = limit_of(sides[1], part);
+    if (known != names.end()) {
+      budget[static_cast<CostKind>(known - names.begin())] = limit;
+      continue;
+    }
+    if (!limit.relative)
+      throw input_error("the budget `{}` is an absolute number; latency is a fraction of the original network's", part)
+          .note(std::string(form));
+    budget.latency = limit;
   }
   return budget;
 }
@@ -100,7 +112,8 @@ std::string Budget::str() const {
   const auto one = [](const Limit& limit) {
     return text(limit.low, limit.relative) + ".." + text(limit.high, limit.relative);
   };
-  return "macs=" + one(macs) + ",params=" + one(params) + (bytes.given() ? ",bytes=" + one(bytes) : "");
+  return "macs=" + one(macs) + ",params=" + one(params) + (bytes.given() ? ",bytes=" + one(bytes) : "") +
+         (latency.given() ? ",latency=" + one(latency) : "");
 }
 
 }  // namespace kasimir

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kasimir/codegen/native.h"
-#include "kasimir/codegen/network_c.h"
+#include "kasimir/codegen/work.h"
 #include "kasimir/train/latency.h"
 
 namespace kasimir {
@@ -15,6 +15,7 @@ struct KernelTiming {
   double error = 0;        ///< of the C against ATen, relative to the largest value
   double verified = 0;     ///< of ATen against the interpreter, where it could afford the site or a smaller one
   Multiplications counts;  ///< of the whole batch
+  WorkCounts work{};       ///< likewise
   double compile_seconds = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "kasimir/base/files.h"
 #include "kasimir/codegen/network_c.h"
 #include "kasimir/codegen/tune.h"
+#include "kasimir/codegen/work.h"
 #include "kasimir/network/zoo.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "message.h"
 
+#include "kasimir/codegen/work.h"
 #include "kasimir/kernel/verify.h"
 #include "kasimir/network/lower.h"
 #include "kasimir/network/zoo.h"

@@ -34,6 +34,11 @@ TEST(Budget, LimitsBytesOnlyIfAsked) {
   EXPECT_EQ(Budget::parse("bytes=.."), Budget());
 }
 
+TEST(Budget, LimitsLatencyOnlyIfAsked) {
+  EXPECT_FALSE(Budget().latency.given());
+  EXPECT_EQ(Budget::parse("latency=..0.6").latency, (Limit{0.0, 0.6, true}));
+}
+
 TEST(Budget, KnowsTheUnits) {
   EXPECT_EQ(Budget::parse("macs=1k..2M").macs, (Limit{1e3, 2e6, false}));
   EXPECT_EQ(Budget::parse("macs=0.5G..").macs, (Limit{5e8, none, false}));
@@ -41,9 +46,9 @@ TEST(Budget, KnowsTheUnits) {
 
 TEST(Budget, PrintsWhatItReads) {
   EXPECT_EQ(Budget().str(), "macs=..1,params=..1");
-  for (const char* text :
-       {"macs=0.1..0.5,params=..200k", "macs=..1,params=0.25..", "macs=1.5M..2G,params=..1", "macs=..,params=..0.001",
-        "macs=..0.5k,params=1k..1.25k", "macs=..1,params=..1,bytes=..2", "macs=..1,params=..1,bytes=1M..2M"}) {
+  for (const char* text : {"macs=0.1..0.5,params=..200k", "macs=..1,params=0.25..", "macs=1.5M..2G,params=..1",
+                           "macs=..,params=..0.001", "macs=..0.5k,params=1k..1.25k", "macs=..1,params=..1,bytes=..2",
+                           "macs=..1,params=..1,bytes=1M..2M", "macs=..1,params=..1,latency=..0.6"}) {
     EXPECT_EQ(Budget::parse(text).str(), text);
     EXPECT_EQ(Budget::parse(Budget::parse(text).str()), Budget::parse(text));
   }
@@ -58,20 +63,22 @@ void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.text; }
 
 const std::string form =
     "\n  a budget reads macs=LOW..HIGH,params=LOW..HIGH,bytes=LOW..HIGH: fractions of what is replaced such as "
-    "macs=0.1..0.5, or absolute numbers such as params=..200k";
+    "macs=0.1..0.5, or absolute numbers such as params=..200k; and latency=LOW..HIGH, a fraction of the network's";
 
 const Wrong wrong[] = {
     {"macs", "2: the budget `macs` has no `=`" + form},
     {"", "2: the budget `` has no `=`" + form},
     {"macs=..1,", "2: the budget `` has no `=`" + form},
     {"mac=..1", "2: the budget knows no `mac`, did you mean `macs`?" + form},
-    {"flops=..1", "2: the budget knows no `flops`, known: macs, params, bytes" + form},
+    {"flops=..1", "2: the budget knows no `flops`, known: macs, params, bytes, latency" + form},
     {"macs=0.5", "2: the budget `macs=0.5` has no range" + form},
     {"macs=a..1", "2: the budget `macs=a..1` has no number where `a` stands" + form},
     {"macs=-0.1..1", "2: the budget `macs=-0.1..1` has no number where `-0.1` stands" + form},
     {"macs=..k", "2: the budget `macs=..k` has no number where `` stands" + form},
     {"macs=..1m", "2: the budget `macs=..1m` has no number where `1m` stands" + form},
     {"macs=0.1..5k", "2: the budget `macs=0.1..5k` mixes a fraction with an absolute number" + form},
+    {"latency=..2k",
+     "2: the budget `latency=..2k` is an absolute number; latency is a fraction of the original network's" + form},
     {"macs=..1,macs=..2", "2: the budget `macs=..1,macs=..2` gives macs twice"},
     {"macs=0.5..0.1", "2: the budget `macs=0.5..0.1` is empty: its lower bound is above its upper bound"},
 };

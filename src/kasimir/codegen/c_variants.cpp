@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/codegen/c_variants.h"
+
+#include "kasimir/base/error.h"
+#include "kasimir/codegen/c_team.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace kasimir {
+namespace {
+
+/// What a variant asks of the processor, in the words of GCC and clang.
+struct Features {
+  int lanes;
+  std::string_view name;
+  std::span<const std::string_view> needs;
+  std::string_view also_gcc;  ///< of the pragma: GCC alone knows it
+};
+
+constexpr std::array<std::string_view, 6> avx512{"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx2", "fma"};
+constexpr std::array<std::string_view, 2> avx2{"avx2", "fma"};
+constexpr std::array<Features, 3> levels{Features{16, "avx512", avx512, ",prefer-vector-width=512"},
+                                         Features{8, "avx2", avx2, ""}, Features{4, "plain", {}, ""}};
+
+std::string renamed(const std::string& symbol, const Features& level) {
+  return fmt::format("{}_{}", symbol, level.name);
+}
+
+void write_variant(CText& text, const CProgram& variant, const Features& level) {
+  const bool special = !level.needs.empty();
+  if (special) {
+    text.line("#if KSM_MOST_LANES >= {}", level.lanes);
+    const std::string needs = fmt::format("{}", fmt::join(level.needs, ","));
+    text.line("#if defined(__clang__)");
+    text.line("#pragma clang attribute push(__attribute__((target(\"{}\"))), apply_to = function)", needs);
+    text.line("#else");
+    text.line("#pragma GCC push_options");
+    text.line("#pragma GCC target(\"{}{}\")", needs, level.also_gcc);
+    text.line("#endif");
+  }
+  for (const std::string& symbol : variant.symbols) text.line("#define {} {}", symbol, renamed(symbol, level));
+  text.line("{}", variant.source.substr(variant.body_at));
+  for (const std::string& symbol : variant.symbols) text.line("#undef {}", symbol);
+  text.line("#undef LANES");
+  if (!special) return;
+  text.line("#if defined(__clang__)");
+  text.line("#pragma clang attribute pop");
+  text.line("#else");
+  text.line("#pragma GCC pop_options");
+  text.line("#endif");
+  text.line("#endif");
+}
+
+/// `void NAME_FUNCTION(PARAMETERS)` that calls the variant for this processor.
+void write_choice(CText& text, const std::string& function, const std::string& parameters,
+                  const std::string& arguments) {
+  text.open("void {}({})", function, parameters);
+  for (const Features& level : levels) {
+    if (level.needs.empty()) {
+      text.line("{}({});", renamed(function, level), arguments);
+      continue;
+    }
+    text.line("#if KSM_MOST_LANES >= {}", level.lanes);
+    std::vector<std::string> tests;
+    for (std::string_view need : level.needs) tests.push_back(fmt::format("__builtin_cpu_supports(\"{}\")", need));
+    text.open("if ({})", fmt::join(tests, " && "));
+    text.line("{}({});", renamed(function, level), arguments);
+    text.line("return;");
+    text.close();
+    text.line("#endif");
+  }
+  text.close();
+}
+
+}  // namespace
+
+std::vector<CTarget> portable_targets() { return {{16, 32}, {8, 16}, {4, 16}}; }
+
+CProgram one_for_all(const NestProgram& program, const std::vector<CProgram>& variants, const COptions& options) {
+  KASIMIR_CHECK(variants.size() == levels.size(), "{} variants for {} levels", variants.size(), levels.size());
+  CProgram all = variants.back();
+  for (const CProgram& variant : variants) {
+    KASIMIR_CHECK(variant.weights_size == all.weights_size, "variants take {} and {} weights", variant.weights_size,
+                  all.weights_size);
+    all.prepared_size = std::max(all.prepared_size, variant.prepared_size);
+    all.workspace_size = std::max(all.workspace_size, variant.workspace_size);
+    all.meets = all.meets || variant.meets;
+  }
+  all.header = c_header(program, options, all);
+  CText text;
+  text.line("#include \"{}.h\"", options.name);
+  text.line("{}", c_includes());
+  if (all.meets) text.line("{}", c_team_prelude());
+  text.line(
+      "/* Three times the same, for processors with AVX-512, with AVX2, and for all others; what to run is chosen");
+  text.line("   where it runs. */");
+  text.line("#if !defined(__x86_64__)");
+  text.line("#undef KSM_MOST_LANES");
+  text.line("#define KSM_MOST_LANES 4");
+  text.line("#elif !defined(KSM_MOST_LANES)");
+  text.line("#define KSM_MOST_LANES 16");
+  text.line("#endif");
+  text.line("#define KSM_ENTRY static");
+  for (std::size_t i = 0; i < levels.size(); ++i) write_variant(text, variants[i], levels[i]);
+  const std::string& name = options.name;
+  write_choice(text, name + "_prepare", "const float *weights, float *prepared", "weights, prepared");
+  write_choice(text, name + "_init", "float *workspace", "workspace");
+  write_choice(text, name + "_run", "const float *prepared, float *workspace, const float *input, float *output",
+               "prepared, workspace, input, output");
+  all.source = text.str();
+  return all;
+}
+
+}  // namespace kasimir
