@@ -9,6 +9,7 @@
 #include "kasimir/train/trainer.h"
 
 #include <algorithm>
+#include <functional>
 #include <system_error>
 
 namespace kasimir {
@@ -111,12 +112,15 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
   Rejection last{"sampling: no legal kernel was found", ""};
   SampleMemory memory(sampler_);
   int too_slow = 0;
+  const Strategy& strategy = strategy_named(spec_.strategy);
+  const History seen = strategy.uses_history ? history() : History{};
   for (std::uint64_t i = 0; i < attempts_per_trial && too_slow < most_too_slow; ++i) {
-    auto sampled = sampler_.attempt(first + i, memory);
-    if (!sampled.ok()) {
-      last.with = sampled.rejection().str();
+    auto idea = strategy.propose({sampler_, memory, number, first + i, seen});
+    if (!idea.ok()) {
+      last.with = idea.rejection().str();
       continue;
     }
+    const Sampled* sampled = &idea->sampled;
     if (const auto slow = predicted_too_slow(sampled->kernel)) {
       last.with = slow->str();
       ++too_slow;
@@ -125,7 +129,7 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
     study::Proposal proposal;
     proposal.kernel = str(sampled->kernel);
     proposal.hash = fmt::format("{:016x}", sampled->label.fingerprint);
-    proposal.origin = {{"strategy", "random"}, {"seed", spec_.seed}, {"attempt", first + i}};
+    proposal.origin = idea->origin;
     proposal.replaced = {whole(sampled->cost.total_macs), whole(sampled->cost.total_params)};
     proposal.network = {total.macs - replaced.macs + proposal.replaced.macs,
                         total.params - replaced.params + proposal.replaced.params};
@@ -138,6 +142,17 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
                   ? fmt::format("{} attempts, the last one: {}", attempts_per_trial, last.with)
                   : fmt::format("{} kernels beyond the latency budget, the last one: {}", too_slow, last.with);
   return last;
+}
+
+History Evaluator::history() const {
+  const auto store = study::Store::view(study_);
+  std::vector<study::RungResult> results = store.results(study::Rung::quick);
+  std::erase_if(results, [](const study::RungResult& result) { return result.trial == 0; });
+  std::ranges::stable_sort(results, std::ranges::greater{}, &study::RungResult::accuracy);
+  History seen;
+  for (const study::RungResult& result : results) seen.ranked.push_back(result.trial);
+  seen.kernel = [path = study_](int trial) { return study::Store::view(path).trial(trial).kernel; };
+  return seen;
 }
 
 NetworkPlan Evaluator::plan_of(const study::Trial& trial) const {

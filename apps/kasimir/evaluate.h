@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kasimir/search_spec.h"
+#include "kasimir/strategy.h"
 
 #include "kasimir/codegen/latency_model.h"
 #include "kasimir/data/split.h"
@@ -24,8 +25,8 @@ class Evaluator {
   /// Loads the data. @throws Error (input).
   explicit Evaluator(SearchSpec spec, const LoadProgress& progress = {});
 
-  /// From now on finalists' weights are kept beside this study.
-  void keep_weights_of(std::filesystem::path study) { study_ = std::move(study); }
+  /// The study that it works for: strategies look into it, and finalists' weights are kept beside it.
+  void belongs_to(std::filesystem::path study) { study_ = std::move(study); }
 
   [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
@@ -35,12 +36,13 @@ class Evaluator {
   /// stopped most of them and how near they came.
   void check_space() const;
 
-  /// The kernel of a trial number: the first legal one in the number's own stretch of the sampler's stream that the
-  /// latency model does not rule out, where the budget limits latency.
+  /// The kernel of a trial number: the first that the strategy makes in the number's own stretch of attempts and that
+  /// the latency model does not rule out, where the budget limits latency.
   Outcome<study::Proposal> ask(int number) const;
   study::JobResult evaluate(const study::Job& job, const study::Trial& trial, study::JobObserver& observer) const;
 
  private:
+  [[nodiscard]] History history() const;
   [[nodiscard]] NetworkPlan plan_of(const study::Trial& trial) const;
   study::JobResult train_rung(const study::Job& job, int trial, const NetworkPlan& plan,
                               study::JobObserver& observer) const;
@@ -56,7 +58,7 @@ class Evaluator {
   void hold_to_budget(study::JobResult& result) const;
 
   SearchSpec spec_;
-  std::filesystem::path study_;  ///< where weights are kept; empty: nowhere
+  std::filesystem::path study_;  ///< empty: none, and no weights are kept
   Dataset data_;
   Network network_;
   Selection selection_;

@@ -4,6 +4,7 @@
 #include "kasimir/options.h"
 #include "kasimir/sites.h"
 #include "kasimir/stop.h"
+#include "kasimir/strategy.h"
 
 #include "kasimir/base/files.h"
 #include "kasimir/base/text.h"
@@ -79,6 +80,7 @@ SearchSpec finish_spec(const SearchCommand& options) {
       options.workers > 0 ? options.workers : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   spec.budget = Budget::parse(spec.budget).str();
   spec.sample_options().limits.check(catalog());
+  strategy_named(spec.strategy);
   return spec;
 }
 
@@ -237,6 +239,10 @@ void add_search(CLI::App& app, Action& action) {
   add_kernel_options(*command, options->common);
   command->add_option("--composites", options->spec.composites, "weight of each composite, against primitives; 0: none")
       ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  std::vector<std::string> names;
+  for (const Strategy& strategy : strategies()) names.push_back(fmt::format("{}: {}", strategy.name, strategy.brief));
+  command->add_option("--strategy", options->spec.strategy, "how the next kernel is chosen; " + join(names, "; "))
       ->capture_default_str();
   command->add_flag("--no-global", options->no_global, "no kernels in which an output sees the whole image");
   command->add_option("--study", options->study, "file that keeps everything; the same command resumes")

@@ -43,6 +43,7 @@ Json SearchSpec::to_json() const {
   if (latency != "eager") json["latency_engine"] = latency;
   if (latency_tune > 0) json["latency_tune"] = latency_tune;
   if (!want.empty()) json["want"] = want;
+  if (strategy != "random") json["strategy"] = strategy;
   return json;
 }
 
@@ -66,6 +67,7 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     json.at("allow_unmixed").get_to(spec.allow_unmixed);
     json.at("allow_resolution").get_to(spec.allow_resolution);
     spec.want = json.value("want", "");
+    spec.strategy = json.value("strategy", "random");
     spec.composites = json.value("composites", 0.0);
     json.at("seed").get_to(spec.seed);
     json.at("validation").get_to(spec.validation);

@@ -55,6 +55,7 @@ struct SearchSpec {
   int latency_batch = 32;
   int latency_threads = 1;
   std::string device = "cpu";
+  std::string strategy = "random";
   study::LadderConfig ladder;
 
   [[nodiscard]] nlohmann::json to_json() const;

@@ -13,7 +13,7 @@ int work(const std::string& path) {
   set_threads(1);  // two threads collapse when anything else runs: workers are processes of one thread
   const auto spec = SearchSpec::from_json(study::Store::view(path).info().spec);
   Evaluator evaluator(spec);
-  evaluator.keep_weights_of(path);
+  evaluator.belongs_to(path);
   study::WorkerOptions options;
   options.stop = &stop;
   study::run_worker(

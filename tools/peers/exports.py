@@ -21,17 +21,19 @@ def run(*command):
         sys.exit(f"{' '.join(words)} failed:\n{done.stdout}")
 
 
-def exported(name, form, python, *options):
+def exported(name, form, python, *options, kernel=None):
     """The folder of a network in a form (pytorch, onnx, c). `name` is one of the zoo, or with a size as in
-    resnet18-32x32. It is written again each time: the program may have changed."""
+    resnet18-32x32; `kernel` is a file whose kernel replaces its convolutions. It is written again each time: the
+    program may have changed."""
     sized = re.fullmatch(r"(\w+)-(\d+x\d+)", name)
     network, size = sized.groups() if sized else (name, None)
-    folder = ROOT / "build" / "native" / form / name
-    image = ["--input", f"3x{size}"] if size else []
-    run(PROGRAM, "export", "--network", network, *image, "--to", form, "--python", python, *options, folder)
+    folder = ROOT / "build" / "native" / form / (f"{name}-{pathlib.Path(kernel).stem}" if kernel else name)
+    given = ["--input", f"3x{size}"] if size else []
+    given += ["--kernel", kernel] if kernel else []
+    run(PROGRAM, "export", "--network", network, *given, "--to", form, "--python", python, *options, folder)
     return folder
 
 
-def folders(name, python):
+def folders(name, python, kernel=None):
     """What run.py reads of a network: the folders of its ONNX and its PyTorch form."""
-    return f"{exported(name, 'onnx', python)},{exported(name, 'pytorch', python)}"
+    return ",".join(str(exported(name, form, python, kernel=kernel)) for form in ("onnx", "pytorch"))
