@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/evaluate.h"
 
+#include "kasimir/options.h"
 #include "kasimir/primitive/catalog.h"
 #include "kasimir/sampling.h"
 #include "kasimir/sites.h"
@@ -232,7 +233,7 @@ study::JobResult Evaluator::latency(const NetworkPlan& plan) const {
   options.threads = spec_.latency_threads;
   options.repeats = 40;
   options.min_seconds = 3;
-  if (native_ && spec_.latency_tune > 0) native_->tune_with(TuningCache(), spec_.latency_tune);
+  if (native_ && spec_.latency_tune > 0) native_->tune_with(TuningCache(tuning_cache_path()), spec_.latency_tune);
   const auto samples = measured(plan, options);
   if (!samples.ok()) return study::JobResult::failed(samples.rejection().rule, samples.rejection().with);
   study::JobResult result;

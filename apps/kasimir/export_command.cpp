@@ -46,6 +46,7 @@ struct ExportCommand {
   std::int64_t batch = 1;
   int threads = 1;
   std::string cpu = "any";
+  double tune = 0;
   CommonOptions common;
   bool has_network = false;
 };
@@ -70,8 +71,10 @@ struct Format {
 std::vector<ExportedFile> write_pytorch(const Writing& of) { return export_pytorch(of.plan, of.weights, of.notes); }
 std::vector<ExportedFile> write_onnx(const Writing& of) { return export_onnx(of.plan, of.weights, of.notes); }
 std::vector<ExportedFile> write_c(const Writing& of) {
-  ExportCOptions options{of.options.batch, of.options.threads, {}};
+  ExportCOptions options{.batch = of.options.batch, .threads = of.options.threads};
   if (of.options.cpu == "native") options.target = host_target();
+  options.tune_seconds = of.options.tune;
+  options.tuning_cache = tuning_cache_path();
   return export_c(of.plan, of.weights, of.notes, of.check, options);
 }
 
@@ -302,6 +305,8 @@ int run(const ExportCommand& options) {
         .note(
             "write `kasimir export STUDY --trial N --to pytorch FOLDER` or "
             "`kasimir export --network resnet8 --to pytorch FOLDER`");
+  if (options.tune > 0 && (options.cpu != "native" || options.format != "c"))
+    throw input_error("--tune measures on this machine's processor").note("add --to c --cpu native");
   const Subject subject = options.has_network ? from_zoo(options) : from_study(options, options.places[0]);
   write(subject, format, options.places.back(), options);
   return 0;
@@ -336,6 +341,11 @@ void add_export(CLI::App& app, Action& action) {
                    "machine's processor only)")
       ->check(CLI::IsMember({"any", "native"}))
       ->capture_default_str();
+  command
+      ->add_option("--tune", options->tune,
+                   "with --cpu native: about so many seconds of measuring each layer's methods; what was measured is "
+                   "kept for the next time")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--python", options->python, "runs what was written")->capture_default_str();
   add_network_options(*command, options->common);
   command->callback([options, command, &action] {

@@ -5,6 +5,8 @@
 #include "kasimir/base/text.h"
 #include "kasimir/synth/label_rules.h"
 
+#include <cstdlib>
+
 namespace kasimir {
 
 void add_network_options(CLI::App& app, CommonOptions& options) {
@@ -67,6 +69,14 @@ Shape3 parse_input(const std::string& text) {
   if (shape.c < 1 || shape.h < 1 || shape.w < 1)
     throw input_error("`{}` is no image size; write CHANNELSxHEIGHTxWIDTH such as 3x32x32", text);
   return shape;
+}
+
+std::filesystem::path tuning_cache_path() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache != 0) return std::filesystem::path(cache) / "kasimir" / "tuning.txt";
+  const char* home = std::getenv("HOME");
+  if (home == nullptr || *home == 0) return {};
+  return std::filesystem::path(home) / ".cache" / "kasimir" / "tuning.txt";
 }
 
 }  // namespace kasimir

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,5 +40,9 @@ double parse_seconds(const std::string& text);
 std::pair<int, int> parse_range(const std::string& text);
 /// "3x224x224"; empty gives zeros. @throws Error (input).
 Shape3 parse_input(const std::string& text);
+
+/// Where this user's tuning results are kept: `kasimir/tuning.txt` in $XDG_CACHE_HOME, or in ~/.cache; empty where
+/// neither is known.
+std::filesystem::path tuning_cache_path();
 
 }  // namespace kasimir

@@ -62,7 +62,10 @@ def trimmed(lines):
 
 def run(block, program, folder):
     command = re.sub(r"\bkasimir\b", str(program), block["line"], count=1)
-    done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False, timeout=280)
+    env = {**os.environ, "XDG_CACHE_HOME": folder}  # no test reads or writes what the user has tuned
+    done = subprocess.run(
+        command, shell=True, cwd=folder, capture_output=True, text=True, check=False, timeout=280, env=env
+    )
     failures = []
     if done.returncode != block["exit"]:
         failures.append(f"exit code {done.returncode}, wanted {block['exit']}")

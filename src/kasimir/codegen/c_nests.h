@@ -98,19 +98,21 @@ WinogradBlock winograd_for_team(const WinogradBlock& block, const Nest& nest, co
 /// off the machine on which the defaults were compared (docs/native.md, defaults). Nothing is reported from them.
 namespace rates {
 inline constexpr double multiply_adds = 50e9;     ///< in register blocks: 100 GFLOP/s
-inline constexpr double weight_floats = 5e9;      ///< from beyond the second-level cache: 20 GB/s
+inline constexpr double weight_floats = 5e9;      ///< from memory: 20 GB/s
+inline constexpr double cached_floats = 20e9;     ///< from the third-level cache: 80 GB/s
 inline constexpr double transform_floats = 80e9;  ///< elements of vector operations in Winograd's transforms
 inline constexpr double loop_steps = 8e9;         ///< points of a nest of vector loops
 inline constexpr double transfer_floats = 1e9;    ///< of images between the interface and the workspace
 }  // namespace rates
 /// Of a product in register blocks.
-constexpr double direct_seconds(double products, double packed_floats) {
-  return products / rates::multiply_adds + packed_floats / rates::weight_floats;
+constexpr double direct_seconds(double products, double packed_floats, double weight_rate = rates::weight_floats) {
+  return products / rates::multiply_adds + packed_floats / weight_rate;
 }
 
 /// An estimate of the nest's time in seconds, m = 0 for the direct product: multiplications at full speed, the packed
-/// weights read once, transforms. For the choice of a default only: tuning measures.
-double estimated_seconds(const Nest& nest, const WindowProduct& product, int m);
+/// weights read once at `weight_rate` floats a second, transforms. For the choice of a default only: tuning measures.
+double estimated_seconds(const Nest& nest, const WindowProduct& product, int m,
+                         double weight_rate = rates::weight_floats);
 
 /// The parts of that estimate for Winograd's algorithm.
 struct WinogradSeconds {
@@ -119,7 +121,8 @@ struct WinogradSeconds {
   double input = 0;   ///< transform
   double output = 0;  ///< transform
 };
-WinogradSeconds winograd_seconds(const Nest& nest, const WindowProduct& product, int m);
+WinogradSeconds winograd_seconds(const Nest& nest, const WindowProduct& product, int m,
+                                 double weight_rate = rates::weight_floats);
 
 /// What the tiles read beyond the map.
 std::vector<Overhang> winograd_overhang(const NestProgram& program, const Nest& nest, const WindowProduct& product,

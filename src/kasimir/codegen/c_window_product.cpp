@@ -132,7 +132,7 @@ WinogradBlock winograd_for_team(const WinogradBlock& block, const Nest& nest, co
   return narrow;
 }
 
-WinogradSeconds winograd_seconds(const Nest& nest, const WindowProduct& product, int m) {
+WinogradSeconds winograd_seconds(const Nest& nest, const WindowProduct& product, int m, double weight_rate) {
   const auto of = [&](int loop) { return static_cast<double>(extent_of(nest, loop)); };
   const auto tiles_along = [&](int loop) { return static_cast<double>((extent_of(nest, loop) + m - 1) / m); };
   const double pairs = of(product.group) * of(product.input) * of(product.channel);
@@ -141,19 +141,19 @@ WinogradSeconds winograd_seconds(const Nest& nest, const WindowProduct& product,
   const double transforms = square * 4 * of(product.group) * tiles / rates::transform_floats;
   // With few inputs, every product is stored after a handful of additions.
   const double short_sums = of(product.input) < 8 ? 3 : 1;
-  return {square * short_sums * pairs * tiles / rates::multiply_adds, square * pairs / rates::weight_floats,
+  return {square * short_sums * pairs * tiles / rates::multiply_adds, square * pairs / weight_rate,
           transforms * of(product.input), transforms * of(product.channel)};
 }
 
-double estimated_seconds(const Nest& nest, const WindowProduct& product, int m) {
+double estimated_seconds(const Nest& nest, const WindowProduct& product, int m, double weight_rate) {
   if (m > 0) {
-    const WinogradSeconds parts = winograd_seconds(nest, product, m);
+    const WinogradSeconds parts = winograd_seconds(nest, product, m, weight_rate);
     return parts.products + parts.weights + parts.input + parts.output;
   }
   const auto of = [&](int loop) { return static_cast<double>(extent_of(nest, loop)); };
   const double pairs = of(product.group) * of(product.input) * of(product.channel);
   const double places = of(product.batch) * of(product.row) * of(product.column);
-  return direct_seconds(9 * pairs * places, 9 * pairs);
+  return direct_seconds(9 * pairs * places, 9 * pairs, weight_rate);
 }
 
 std::vector<Overhang> winograd_overhang(const NestProgram& program, const Nest& nest, const WindowProduct& product,

@@ -97,13 +97,16 @@ class Tuning {
     return methods;
   }
 
-  /// Takes over what was faster in the round.
+  /// Takes over what was faster in the round. Nests of one key get one method: that of the least sum of their times.
   void record(std::size_t round, const std::vector<double>& times, double gain) {
+    std::map<std::string, double> sums;
+    for (std::size_t i = 0; i < times.size(); ++i) sums[keys_[i]] += times[i];
     for (std::size_t i = 0; i < times.size(); ++i) {
       if (!open_[i] || round >= candidates_[i].size()) continue;
+      const double time = sums[keys_[i]];
       const double needed = tuned_.methods[i] == candidates_[i].front() ? gain : 0;
-      if (round > 0 && times[i] > best_[i] * (1 - needed)) continue;
-      best_[i] = times[i];
+      if (round > 0 && time > best_[i] * (1 - needed)) continue;
+      best_[i] = time;
       tuned_.methods[i] = candidates_[i][round];
     }
   }
@@ -121,7 +124,7 @@ class Tuning {
   std::vector<std::vector<Method>> candidates_;
   std::vector<std::string> keys_;
   std::vector<bool> open_;
-  std::vector<double> best_;
+  std::vector<double> best_;  ///< time of all nests of its key together
   std::size_t rounds_ = 0;
   Tuned tuned_;
 };

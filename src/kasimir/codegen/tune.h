@@ -14,7 +14,7 @@ namespace kasimir {
 class TuningCache {
  public:
   TuningCache() = default;  ///< keeps nothing
-  /// Reads the file if it is there. Lines that cannot be read are skipped: they are measured again.
+  /// Reads the file if it is there; an empty path is no file. Lines that cannot be read are skipped: they are measured again.
   explicit TuningCache(std::filesystem::path path);
 
   [[nodiscard]] std::optional<Method> find(const std::string& key) const;

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/accel.h"
+#include "kasimir/options.h"
+#include "kasimir/search_spec.h"
+#include "kasimir/sites.h"
+
+#include "kasimir/base/error.h"
+#include "kasimir/base/files.h"
+#include "kasimir/base/text.h"
+#include "kasimir/hardware/format/timeloop.h"
+#include "kasimir/hardware/format/yaml.h"
+#include "kasimir/hardware/format/zigzag.h"
+#include "kasimir/hardware/from_nest.h"
+#include "kasimir/hardware/pipeline/scale_sim.h"
+#include "kasimir/nest/passes.h"
+#include "kasimir/nest/schedule.h"
+#include "kasimir/network/lower.h"
+#include "kasimir/primitive/catalog.h"
+#include "kasimir/synth/solver.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace kasimir {
+namespace {
+
+bool is_yaml(const std::string& file) { return file.ends_with(".yaml") || file.ends_with(".yml"); }
+
+/// Operands are O, I, W, I2, ..: layers that only differ in the names of their tensors are one problem.
+Problem with_plain_names(Problem problem) {
+  int inputs = 0;
+  int weights = 0;
+  for (Operand& operand : problem.operands) {
+    const bool weight = operand.role == OperandRole::weight;
+    int& count = weight ? weights : inputs;
+    if (operand.role == OperandRole::output) {
+      operand.name = "O";
+      continue;
+    }
+    ++count;
+    operand.name = (weight ? "W" : "I") + (count > 1 ? std::to_string(count) : "");
+  }
+  return problem;
+}
+
+void add_layer(std::vector<AccelLayer>& layers, std::string name, Problem problem) {
+  const auto known = std::ranges::find(layers, problem, &AccelLayer::problem);
+  if (known != layers.end())
+    ++known->times;
+  else
+    layers.push_back({std::move(name), std::move(problem), 1});
+}
+
+/// The kernel with values for its free sizes at all sites.
+Kernel kernel_at(const std::string& file, const std::vector<SiteRef>& sites) {
+  const std::vector<SiteLoad> loads = site_loads(sites);
+  std::vector<Site> places;
+  for (const SiteLoad& load : loads) places.push_back(load.site);
+  Kernel kernel = parse_and_check(read_file(file), catalog(), SiteSet(places, {}), file);
+  const bool complete = std::ranges::all_of(places, [&](const Site& site) {
+    const Binding fit = kernel.fit_at(site);
+    return std::ranges::all_of(kernel.free_symbols(), [&](Symbol symbol) { return fit.has(symbol); });
+  });
+  if (complete) return kernel;
+  const auto fitted = fit(kernel, *lower(kernel, SiteSet(places, kernel.choices)), loads, Budget{}, {});
+  if (!fitted.ok()) throw unsolved_error("no values for the free sizes of {}: {}", file, fitted.rejection().str());
+  return kernel;
+}
+
+std::vector<AccelLayer> network_layers(const AccelInput& input) {
+  const Network network = network_for(input.network, input.width, parse_input(input.input), 0);
+  NetworkPlan plan{&network, {}};
+  if (!input.kernel.empty()) {
+    const auto sites = find_sites(network, {input.replace, input.keep});
+    plan = replace_with(network, sites, kernel_at(input.kernel, sites));
+  }
+  auto lowered = lower_network(plan, input.batch);
+  if (!lowered.ok()) throw input_error("{} has no loop nests: {}", input.network, lowered.rejection().str());
+  const NestProgram program = schedule(simplify(lowered->graph));
+  std::vector<AccelLayer> layers;
+  for (const Nest& nest : program.run) {
+    const auto problem = problem_of(program, nest, parse_bits(input.bits));
+    if (!problem.ok()) throw input_error("nest {} of {}: {}", nest.name, input.network, problem.rejection().str());
+    add_layer(layers, nest.name, with_plain_names(*problem));
+  }
+  return layers;
+}
+
+Problem problem_of_layer(const ConvLayer& layer, const OperandBits& bits, std::int64_t batch) {
+  return convolution({.batch = batch,
+                      .out_channels = layer.cout,
+                      .in_channels = layer.cin,
+                      .out_height = layer.out_h(),
+                      .out_width = layer.out_w(),
+                      .kernel_height = layer.kernel_h,
+                      .kernel_width = layer.kernel_w,
+                      .stride_height = layer.stride,
+                      .stride_width = layer.stride,
+                      .groups = layer.groups},
+                     bits);
+}
+
+/// A header tells our own lists from the two kinds of SCALE-Sim.
+std::vector<ConvLayer> csv_layers(const std::string& file) {
+  const std::string text = read_file(file);
+  std::string header = text.substr(0, text.find('\n'));
+  std::ranges::transform(header, header.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (header.find("ifmap") != std::string::npos) return parse_scale_sim_topology(text, file);
+  if (header.find("cin") == std::string::npos && header.find('m') != std::string::npos &&
+      std::ranges::count(header, ',') <= 4)
+    return parse_scale_sim_gemms(text, file);
+  return parse_layers(text, file);
+}
+
+std::vector<AccelLayer> file_layers(const AccelInput& input) {
+  const std::string& file = input.problem;
+  const OperandBits bits = parse_bits(input.bits);
+  std::vector<AccelLayer> layers;
+  if (is_yaml(file)) {
+    const std::string text = read_file(file);
+    if (!load_yaml(text, file).IsSequence())
+      return {{std::filesystem::path(file).stem().string(), parse_timeloop_problem(text, file, bits), 1}};
+    for (NamedProblem& one : parse_zigzag_workload(text, file))
+      add_layer(layers, std::move(one.name), std::move(one.problem));
+  } else if (file.ends_with(".csv")) {
+    for (const ConvLayer& layer : csv_layers(file))
+      add_layer(layers, layer.name, problem_of_layer(layer, bits, input.batch));
+  } else {
+    int line = 0;
+    for (const std::string& text : split(read_file(file), '\n')) {
+      ++line;
+      if (trim(text).empty() || trim(text).starts_with('#')) continue;
+      try {
+        add_layer(layers, fmt::format("line {}", line), parse_problem(trim(text)));
+      } catch (Error& error) {
+        throw error.note(fmt::format("{}:{}", file, line));
+      }
+    }
+  }
+  if (layers.empty()) throw input_error("{} holds no problem", file);
+  return layers;
+}
+
+}  // namespace
+
+void add_input_options(CLI::App& app, AccelInput& input) {
+  app.add_option("--network", input.network, "a network of the zoo, such as resnet18: all its loop nests");
+  app.add_option("--kernel", input.kernel, "with --network: replaces its convolutions by the kernel of this file");
+  app.add_option("--replace", input.replace, "with --kernel: which convolutions, by name; * and ? match");
+  app.add_option("--keep", input.keep, "with --kernel: convolutions to keep");
+  app.add_option("--input", input.input, "with --network: image size such as 3x224x224");
+  app.add_option("--width", input.width, "with --network: multiplies its channels")->capture_default_str();
+  app.add_option("--batch", input.batch, "images")->capture_default_str();
+  app.add_option("--layer", input.layer, "an equation such as \"O[m,n] += I[m,k] * W[k,n] for m=64 n=64 k=64\"");
+  app.add_option("--problem", input.problem,
+                 "a file: YAML of Timeloop or ZigZag, CSV of layers (ours or SCALE-Sim's), or one equation a line");
+  app.add_option("--bits", input.bits, "of inputs, weights, results and partial sums, where the file does not say")
+      ->capture_default_str();
+}
+
+OperandBits parse_bits(const std::string& text) {
+  std::vector<int> bits;
+  for (const std::string& part : split(text, ',')) {
+    const auto value = parse_integer(trim(part));
+    if (!value || *value < 1 || *value > 64) throw input_error("`{}` is no list of bits; write 8 or 8,4,8,32", text);
+    bits.push_back(static_cast<int>(*value));
+  }
+  if (bits.size() == 1) return {bits[0], bits[0], bits[0], std::max(32, bits[0])};
+  if (bits.size() != 4) throw input_error("`{}` is no list of bits; write 8 or 8,4,8,32", text);
+  return {bits[0], bits[1], bits[2], bits[3]};
+}
+
+std::vector<AccelLayer> layers_of(const AccelInput& input) {
+  const auto given = [](const std::string& text) { return static_cast<int>(!text.empty()); };
+  const int ways = given(input.network) + given(input.layer) + given(input.problem);
+  if (ways != 1) throw input_error("{} of --network, --layer and --problem are given, one is needed", ways);
+  if (!input.kernel.empty() && input.network.empty()) throw input_error("--kernel needs --network, for its sites");
+  if (input.batch < 1) throw input_error("--batch is {}, at least 1 is needed", input.batch);
+  if (!input.layer.empty()) return {{"layer", parse_problem(input.layer), 1}};
+  return input.network.empty() ? file_layers(input) : network_layers(input);
+}
+
+Architecture architecture_of(const std::string& text, const Problem& problem) {
+  if (is_yaml(text)) return parse_timeloop_architecture(read_file(text), text, problem).architecture;
+  if (text.ends_with(".toml")) return parse_architecture(read_file(text), text);
+  try {
+    return preset(text);
+  } catch (Error& error) {
+    throw error.note("a file's name ends in .toml or, for Timeloop, in .yaml");
+  }
+}
+
+Mapping mapping_of(const std::string& text, const std::string& architecture, const Problem& problem,
+                   const Architecture& made) {
+  if (is_yaml(text)) {
+    TimeloopMachine machine{made, {}};
+    if (is_yaml(architecture)) machine = parse_timeloop_architecture(read_file(architecture), architecture, problem);
+    for (std::size_t l = 0; l < made.levels.size(); ++l) machine.grids.emplace(grid_name(made.levels[l]), l);
+    return parse_timeloop_mapping(read_file(text), text, problem, machine);
+  }
+  const bool file = text.find('[') == std::string::npos;
+  return parse_mapping(file ? read_file(text) : text, problem, made);
+}
+
+std::vector<ConvLayer> convolutions_of(const std::string& name, const std::string& file, const std::string& input,
+                                       double width, const Precision& bits) {
+  if (!file.empty()) return csv_layers(file);
+  const Network network = network_for(name, width, parse_input(input), 0);
+  std::vector<ConvLayer> layers;
+  for (std::size_t i = 1; i < network.layers().size(); ++i) {
+    const Layer& layer = network.layers()[i];
+    const Shape3 in = network.input_of(static_cast<int>(i));
+    ConvLayer made;
+    if (const auto* conv = std::get_if<layer::Conv>(&layer.op)) {
+      if (conv->dilation != 1) throw input_error("{} is dilated by {}, which the template has not", layer.name, conv->dilation);
+      made = {.cin = static_cast<int>(conv->in),
+              .cout = static_cast<int>(conv->out),
+              .height = static_cast<int>(in.h),
+              .width = static_cast<int>(in.w),
+              .kernel_h = static_cast<int>(conv->kernel_h),
+              .kernel_w = static_cast<int>(conv->kernel_w),
+              .stride = static_cast<int>(conv->stride),
+              .groups = static_cast<int>(conv->groups),
+              .padding_h = static_cast<int>(2 * conv->pad_h),
+              .padding_w = static_cast<int>(2 * conv->pad_w)};
+    } else if (const auto* linear = std::get_if<layer::Linear>(&layer.op)) {
+      made = fully_connected("", static_cast<int>(linear->in), static_cast<int>(linear->out));
+    } else {
+      continue;
+    }
+    made.name = layer.name;
+    made.bits = bits;
+    layers.push_back(std::move(made));
+  }
+  return layers;
+}
+
+}  // namespace kasimir
