@@ -32,7 +32,7 @@ void add_kernel_options(CLI::App& app, CommonOptions& options) {
   app.add_flag("--allow-pointwise", options.allow_pointwise, "also kernels that see no other rows or no other columns");
   app.add_flag("--allow-unmixed", options.allow_unmixed, "also kernels in which an output does not see every channel");
   app.add_flag("--allow-resolution", options.allow_resolution, "also kernels whose weights depend on height or width");
-  app.add_option("--want", options.want, label_rules_help());
+  app.add_option("--want", options.want, label_rules_help())->capture_default_str();
   app.add_option("--seed", options.seed, "the same seed gives the same kernels")->capture_default_str();
 }
 

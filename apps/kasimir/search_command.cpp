@@ -236,6 +236,7 @@ void add_search(CLI::App& app, Action& action) {
       ->add_option("--data", options->spec.data,
                    "fashion-mnist, or a folder: train/<class>/*.jpg|png with test/, CIFAR-10/100 binary, IDX files")
       ->capture_default_str();
+  options->common.want = "blind=no,idle=no";  // a few milliseconds each, against minutes of training
   add_kernel_options(*command, options->common);
   command->add_option("--composites", options->spec.composites, "weight of each composite, against primitives; 0: none")
       ->check(CLI::NonNegativeNumber)

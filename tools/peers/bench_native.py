@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control of generated C: networks of the zoo, with the same weights as C, ONNX and PyTorch, timed side by side.
 
-    tools/peers/bench_native.py [--network NAME]... [--kernel FILE]... [--batch N]... [--threads N]... [--json]
-                                [-- options of run.py]
+    tools/peers/bench_native.py [--network NAME]... [--kernel FILE]... [--batch N]... [--threads N]... [--tune S]
+                                [--json] [-- options of run.py]
 
 Exports each network to build/native, compiles the C, and lets run.py compare outputs and take times in turns. With
 kernels (files as `kasimir sample --out` writes them), each network is timed once with each of them in place of its
@@ -27,8 +27,9 @@ class Failed(Exception):
     """A case without a time of ours."""
 
 
-def case(name, kernel, batch, threads, models, options):
-    c = exports.exported(name, "c", PYTHON, "--batch", batch, "--threads", threads, kernel=kernel)
+def case(name, kernel, batch, threads, models, tune, options):
+    tuned = ["--cpu", "native", "--tune", tune] if tune else []
+    c = exports.exported(name, "c", PYTHON, "--batch", batch, "--threads", threads, *tuned, kernel=kernel)
     exports.run("make", "--silent", "-C", c, "net_main")
     command = [HERE / "run.py", "--folder", models, "--batch", batch, "--threads", threads, "--json", *options]
     command += ["--program", f"ours={c}/net_main {c}/net.weights {{input}} {{output}}"]
@@ -64,7 +65,7 @@ def cases(asked, options):
             for batch in asked.batch or [1, 32]:
                 for threads in asked.threads or [1, 2]:
                     try:
-                        yield case(name, kernel, batch, threads, models, options)
+                        yield case(name, kernel, batch, threads, models, asked.tune, options)
                     except Failed as reason:
                         print(f"left out: {reason}", file=sys.stderr, flush=True)
 
@@ -86,6 +87,7 @@ def main():
     parser.add_argument("--kernel", action="append", help="a kernel's file, repeatable")
     parser.add_argument("--batch", action="append", type=int)
     parser.add_argument("--threads", action="append", type=int)
+    parser.add_argument("--tune", type=float, default=0, help="seconds of tuning for each of our programs (default 0)")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args(words[: words.index("--")] if "--" in words else words)
     rows = []

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/sampler.h"
 
+#include "kasimir/base/text.h"
 #include "kasimir/primitive/catalog.h"
 #include "unit/synth/loads.h"
 #include "unit/synth/within.h"
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <set>
 
@@ -104,6 +107,34 @@ TEST(Sample, MixesARelativeWithAnAbsoluteLimit) {
   const Draws some = draw(budget, 60);
   ASSERT_EQ(some.found.size(), 60U);
   expect_within(some, budget);
+}
+
+/// An integer check of what the sampler claims, from nothing but the stages of the kernel's text:
+/// KASIMIR_SAMPLED_KERNELS=100000 checks so many.
+TEST(Sample, ClaimsWhatTheStagesOfItsTextSay) {
+  const char* text = std::getenv("KASIMIR_SAMPLED_KERNELS");
+  const int wanted = text == nullptr ? 250 : parse_integer(text).value_or(250);
+  // The sites of ResNet-18's 3 x 3 convolutions without stride (arXiv 1512.03385, table 1).
+  const std::vector<SiteLoad> loads{conv_load({64, 64, 56, 56, 1}, 4), conv_load({128, 128, 28, 28, 1}, 3),
+                                    conv_load({256, 256, 14, 14, 1}, 3), conv_load({512, 512, 7, 7, 1}, 3)};
+  SampleOptions options;
+  options.limits.min_primitives = 5;
+  options.limits.max_primitives = 25;
+  options.budget = Budget::parse("macs=0.1..0.5,params=0.1..0.5");
+  const Sampler sampler(catalog(), loads, options, seed);
+  SampleMemory memory(sampler);
+  int checked = 0;
+  for (std::uint64_t attempt = 0; checked < wanted && !::testing::Test::HasFailure(); ++attempt) {
+    const auto sampled = sampler.attempt(attempt, memory);
+    if (!sampled.ok()) continue;
+    SCOPED_TRACE(fmt::format("seed {} attempt {}:\n{}", seed, attempt, str(sampled->kernel)));
+    const Kernel read = parse_kernel(str(sampled->kernel), catalog());
+    const testing::Counts total = testing::expect_within(read, loads, options.budget);
+    EXPECT_DOUBLE_EQ(total.macs, sampled->cost.total_macs);
+    EXPECT_DOUBLE_EQ(total.params, sampled->cost.total_params);
+    ++checked;
+  }
+  std::printf("%d kernels\n", checked);
 }
 
 TEST(Sample, GivesNoTextTwiceAndReadsItsOwnTexts) {
