@@ -9,6 +9,7 @@ Prints one line `file:line: what is wrong` per finding and ends with 1 where the
   - no layer uses itself, through however many others; a layer that is used is included;
   - each .h and .cpp of a layer is listed in its CMakeLists.txt;
   - a source file has at most 500 lines;
+  - a type is defined in one header: two of one name in one namespace would be one to the linker;
   - a primitive is named in src/kasimir/primitive only. Where another layer means something else by the word, the
     line ends with `// names a primitive: WHY`, or a line `// names primitives: WHY` stands for its whole file.
 """
@@ -26,6 +27,8 @@ OTHER_WORDS = {"network"}
 LINE_EXEMPT = re.compile(r"// names a primitive: \S")
 FILE_EXEMPT = re.compile(r"^\s*// names primitives: \S", re.MULTILINE)
 INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]+)"')
+NAMESPACE = re.compile(r"namespace ([\w:]+) \{")
+TYPE = re.compile(r"(?:enum class|enum struct|struct|class|union|enum) (\w+)(?: final)?(?: :(?!:)[^;{]*)? \{")
 # A string literal, a name behind primitive::, or a comment, whichever begins first.
 NAMING = re.compile(r'"((?:[^"\\]|\\.)*)"|\bprimitive::(\w+)|//.*')
 
@@ -175,6 +178,26 @@ def check_length(root, files):
                 yield f"{path}:{MOST_LINES + 1}: {lines} lines; a file has at most {MOST_LINES}"
 
 
+def check_types(root, sources):
+    """Types at file scope that two headers define in the same namespace."""
+    defined = {}
+    for path, _ in sources:
+        if path.suffix != ".h":
+            continue
+        namespace = ""
+        for number, line in enumerate((root / path).read_text().splitlines(), 1):
+            if entered := NAMESPACE.match(line):
+                namespace = entered[1]
+            kind = TYPE.match(line)
+            if not kind:
+                continue
+            name = f"{namespace}::{kind[1]}"
+            if name in defined and defined[name][0] != path:
+                other = "{}:{}".format(*defined[name])
+                yield f"{path}:{number}: {name} is defined in {other} too; one of them needs another name"
+            defined.setdefault(name, (path, number))
+
+
 def findings(root):
     """All findings, sorted by rule, then by file."""
     files = project_files(root)
@@ -197,6 +220,7 @@ def findings(root):
     yield from check_listed(layers, sources)
     yield from check_primitives(root, stems, sources)
     yield from check_length(root, files)
+    yield from check_types(root, sources)
 
 
 def main():

@@ -56,6 +56,18 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(result.stdout.splitlines(), [*lines, f"check_layers: {count}"])
         self.assertEqual(result.returncode, 1)
 
+    def test_a_type_is_defined_once_in_a_namespace(self):
+        header = "#pragma once\n\nnamespace kasimir {\nstruct Walk final : Step {\n};\n}  // namespace kasimir\n"
+        self.expect(
+            {
+                "src/kasimir/base/error.h": header,
+                "src/kasimir/kernel/kernel.h": '#include "kasimir/base/error.h"\nnamespace kasimir {\nstruct Other;\n'
+                "enum class Walk : int { a };\nstruct Other::Walk {\n};\n}\nnamespace kasimir::kernel {\nclass Walk {\n};\n}\n",
+            },
+            "src/kasimir/kernel/kernel.h:4: kasimir::Walk is defined in src/kasimir/base/error.h:4 too; "
+            "one of them needs another name",
+        )
+
     def test_accepts_a_sound_tree_and_includes_through_another_layer(self):
         result = self.run_on({})
         self.assertEqual((result.stdout, result.returncode), ("check_layers: nothing found\n", 0))

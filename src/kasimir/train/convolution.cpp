@@ -49,15 +49,15 @@ struct Plan {
 };
 
 /// The two axes that the library walks: those that need it, then heights and widths.
-std::optional<std::vector<Walk>> spatial_walks(const BoundGraph& graph, const WindowForm& form) {
-  std::vector<Walk> chosen;
-  std::vector<Walk> rest;
+std::optional<std::vector<WindowWalk>> spatial_walks(const BoundGraph& graph, const WindowForm& form) {
+  std::vector<WindowWalk> chosen;
+  std::vector<WindowWalk> rest;
   const auto& axes = graph.tensors[static_cast<std::size_t>(form.activation)].axes;
-  for (const Walk& walk : form.walks) (walk.identity() ? rest : chosen).push_back(walk);
-  for (const Walk& walk : rest)
+  for (const WindowWalk& walk : form.walks) (walk.identity() ? rest : chosen).push_back(walk);
+  for (const WindowWalk& walk : rest)
     if (is_spatial(axes[static_cast<std::size_t>(walk.axis)].kind) && chosen.size() < 2) chosen.push_back(walk);
-  for (const Walk& walk : rest) {
-    const bool taken = std::ranges::any_of(chosen, [&](const Walk& c) { return c.axis == walk.axis; });
+  for (const WindowWalk& walk : rest) {
+    const bool taken = std::ranges::any_of(chosen, [&](const WindowWalk& c) { return c.axis == walk.axis; });
     if (!taken && chosen.size() < 2) {
       chosen.push_back(walk);
     } else if (!taken && walk.input > 1) {
@@ -65,12 +65,12 @@ std::optional<std::vector<Walk>> spatial_walks(const BoundGraph& graph, const Wi
     }
   }
   if (chosen.empty() || chosen.size() > 2) return std::nullopt;
-  std::ranges::sort(chosen, {}, &Walk::axis);
+  std::ranges::sort(chosen, {}, &WindowWalk::axis);
   return chosen;
 }
 
 Rearrangement input_rearrangement(const BoundGraph& graph, const BoundStage& stage, const WindowForm& form,
-                                  const std::vector<Walk>& walks) {
+                                  const std::vector<WindowWalk>& walks) {
   Rearrangement to;
   // One entry per dimension after the cuts: the iterator of a channel digit, or -1 - axis.
   std::vector<int> names;
@@ -92,7 +92,7 @@ Rearrangement input_rearrangement(const BoundGraph& graph, const BoundStage& sta
   take(-1 - form.batch_axis);
   for (int iter : form.groups) take(iter);
   for (int iter : form.ins) take(iter);
-  for (const Walk& walk : walks) take(-1 - walk.axis);
+  for (const WindowWalk& walk : walks) take(-1 - walk.axis);
   for (std::size_t i = 0; i < names.size(); ++i)
     if (std::ranges::count(to.order, static_cast<std::int64_t>(i)) == 0)
       to.order.push_back(static_cast<std::int64_t>(i));
@@ -102,12 +102,13 @@ Rearrangement input_rearrangement(const BoundGraph& graph, const BoundStage& sta
   return to;
 }
 
-Rearrangement weight_rearrangement(const BoundStage& stage, const WindowForm& form, const std::vector<Walk>& walks) {
+Rearrangement weight_rearrangement(const BoundStage& stage, const WindowForm& form,
+                                   const std::vector<WindowWalk>& walks) {
   Rearrangement to;
   std::vector<int> wanted = form.groups;
   wanted.insert(wanted.end(), form.outs.begin(), form.outs.end());
   wanted.insert(wanted.end(), form.ins.begin(), form.ins.end());
-  for (const Walk& walk : walks)
+  for (const WindowWalk& walk : walks)
     if (walk.window >= 0) wanted.push_back(walk.window);
   for (int iter : wanted) to.order.push_back(std::ranges::find(form.weight_iters, iter) - form.weight_iters.begin());
   for (std::size_t i = 0; i < form.weight_iters.size(); ++i)
@@ -118,10 +119,10 @@ Rearrangement weight_rearrangement(const BoundStage& stage, const WindowForm& fo
 }
 
 /// The library pads both ends alike and keeps every position that fits: what differs is padded or cropped before.
-void plan_walks(const std::vector<Walk>& walks, Plan& plan) {
+void plan_walks(const std::vector<WindowWalk>& walks, Plan& plan) {
   bool alike = true;
   for (std::size_t i = 0; i < walks.size(); ++i) {
-    const Walk& walk = walks[i];
+    const WindowWalk& walk = walks[i];
     plan.stride[i] = walk.stride;
     plan.dilation[i] = walk.dilation;
     plan.padding[i] = walk.before();
@@ -139,7 +140,7 @@ void plan_walks(const std::vector<Walk>& walks, Plan& plan) {
   }
 }
 
-void plan_result(const BoundGraph& graph, const std::vector<Walk>& walks, Plan& plan) {
+void plan_result(const BoundGraph& graph, const std::vector<WindowWalk>& walks, Plan& plan) {
   const auto add = [&](int iter, std::int64_t extent) {
     plan.result.push_back(iter);
     plan.cut.push_back(extent);

@@ -12,11 +12,11 @@ namespace {
 bool is_reduced(const BoundStage& stage, int iter) { return std::ranges::count(stage.reduced, iter) > 0; }
 
 /// The walk of an axis whose coordinate is a position and a window that is reduced; nothing for any other.
-std::optional<Walk> window_walk(const BoundGraph& graph, const BoundStage& stage, const BoundRead& read,
-                                std::size_t axis) {
+std::optional<WindowWalk> window_walk(const BoundGraph& graph, const BoundStage& stage, const BoundRead& read,
+                                      std::size_t axis) {
   const BoundCoord coord = simplified(stage, read.at[axis]);
   if (coord.wrap || coord.terms.size() != 2) return std::nullopt;
-  Walk walk;
+  WindowWalk walk;
   walk.axis = static_cast<int>(axis);
   walk.input = graph.tensors[static_cast<std::size_t>(read.tensor)].axes[axis].extent;
   walk.offset = coord.offset;
@@ -40,7 +40,7 @@ std::optional<Walk> window_walk(const BoundGraph& graph, const BoundStage& stage
 struct Plan {
   BoundStage stage;
   int from = -1;
-  std::vector<Walk> walks;
+  std::vector<WindowWalk> walks;
   std::vector<std::int64_t> extents;  ///< of the pooled tensor
   std::shared_ptr<const ReadView> view;
   double factor = 1.0;
@@ -54,7 +54,7 @@ at::Tensor pooled(const Plan& plan, const at::Tensor& input) {
   std::vector<std::int64_t> size{1, 1};
   std::vector<std::int64_t> step{1, 1};
   for (std::size_t i = 0; i < plan.walks.size(); ++i) {
-    const Walk& walk = plan.walks[i];
+    const WindowWalk& walk = plan.walks[i];
     const std::size_t place = 2 - plan.walks.size() + i;
     axes.push_back(walk.axis);
     last.push_back(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(plan.walks.size()));
@@ -70,7 +70,7 @@ at::Tensor pooled(const Plan& plan, const at::Tensor& input) {
   if (plan.walks.size() == 1) x = x.unsqueeze(2);
   at::Tensor y = at::avg_pool2d(x, size, step, {0, 0}, false, true, 1);
   std::vector<std::int64_t> shape = outer;
-  for (const Walk& walk : plan.walks) shape.push_back(walk.output);
+  for (const WindowWalk& walk : plan.walks) shape.push_back(walk.output);
   return y.reshape(shape).movedim(last, axes);
 }
 
@@ -79,13 +79,13 @@ at::Tensor pooled(const Plan& plan, const at::Tensor& input) {
 at::Tensor largest(const Plan& plan, const at::Tensor& input) {
   std::vector<std::int64_t> pads;
   for (std::int64_t axis = input.dim() - 1; axis >= 0; --axis) {
-    const auto walk = std::ranges::find(plan.walks, static_cast<int>(axis), &Walk::axis);
+    const auto walk = std::ranges::find(plan.walks, static_cast<int>(axis), &WindowWalk::axis);
     const bool windowed = walk != plan.walks.end();
     pads.insert(pads.end(), {windowed ? walk->before() : 0, windowed ? walk->after() : 0});
   }
   const bool padded = std::ranges::any_of(pads, [](std::int64_t p) { return p != 0; });
   std::vector<at::Tensor> places{padded ? at::constant_pad_nd(input, pads) : input};
-  for (const Walk& walk : plan.walks) {
+  for (const WindowWalk& walk : plan.walks) {
     std::vector<at::Tensor> more;
     for (const at::Tensor& place : places)
       for (std::int64_t r = 0; r < walk.size; ++r)
@@ -136,7 +136,7 @@ std::optional<Action> pooling_action(const BoundGraph& graph, const BoundStage& 
   plan.view = std::make_shared<ReadView>(after, stage, plain);
   const auto& iters = plan.view->iters();
   const bool sums = stage.reduce == Reduce::sum;
-  const bool dilated = std::ranges::any_of(plan.walks, [](const Walk& w) { return w.dilation != 1; });
+  const bool dilated = std::ranges::any_of(plan.walks, [](const WindowWalk& w) { return w.dilation != 1; });
   if (sums && dilated) return std::nullopt;
   if (!all || std::ranges::any_of(iters, [&](int i) { return is_reduced(stage, i); })) return std::nullopt;
   return Action{"pooling", [plan, sums](Tensors& tensors) {

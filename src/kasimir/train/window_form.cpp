@@ -102,7 +102,7 @@ class Analysis {
   }
 
   bool read_walk(int axis, const BoundCoord& coord, std::int64_t of) {
-    Walk walk;
+    WindowWalk walk;
     walk.axis = axis;
     walk.input = of;
     walk.offset = coord.offset;

@@ -9,7 +9,7 @@
 namespace kasimir {
 
 /// How a convolution walks one axis of its input: coordinate = stride * position + dilation * window + offset.
-struct Walk {
+struct WindowWalk {
   int axis = 0;
   int position = -1;        ///< iterator of the left side; -1 for an axis of extent 1
   int window = -1;          ///< reduced iterator; -1 for none
@@ -41,7 +41,7 @@ struct WindowForm {
   int weight = -1;
   std::vector<Rotation> rotations;
   int batch_axis = -1;
-  std::vector<Walk> walks;                                 ///< all axes of the activation but batch and channels
+  std::vector<WindowWalk> walks;                           ///< all axes of the activation but batch and channels
   std::vector<std::pair<int, std::vector<int>>> channels;  ///< axes of the activation that are joins: (axis, digits)
   std::vector<int> weight_iters;                           ///< iterator of each axis of the weight; -1 for extent 1
   std::vector<int> groups;                                 ///< in both and left

@@ -46,8 +46,8 @@ std::vector<Placed<PaperLayer>> random_layers(Rng& rng, std::size_t count) {
 }
 
 // The best over every map of layers to chunks and every shape of each, without any of the solver's parts.
-double brute_force(const std::vector<Placed<PaperLayer>>& layers, const AssignmentSpace& space, const Budget& budget,
-                   std::size_t chunks) {
+double brute_force(const std::vector<Placed<PaperLayer>>& layers, const AssignmentSpace& space,
+                   const ResourceBudget& budget, std::size_t chunks) {
   std::vector<std::size_t> chunk_of(layers.size(), 0);
   double best = infinity;
   const std::vector<ChunkShape> standard = every_shape(space.standard[0]), dw = every_shape(space.depthwise[0]);
@@ -87,8 +87,8 @@ TEST(Assignment, AgreesWithEveryMapOfLayersToChunks) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Rng rng(seed);
     const auto layers = random_layers(rng, 4);
-    const Budget budget{static_cast<double>(rng.between(4, 60)), static_cast<double>(rng.between(20, 120)), infinity,
-                        infinity};
+    const ResourceBudget budget{static_cast<double>(rng.between(4, 60)), static_cast<double>(rng.between(20, 120)),
+                                infinity, infinity};
     const std::size_t chunks = 3;
     const double best = brute_force(layers, space, budget, chunks);
     const AssignmentAnswer answer = assign_layers(layers, space, budget, {.max_chunks = chunks});
@@ -114,7 +114,7 @@ TEST(Assignment, AgreesWithEveryMapOfLayersToChunks) {
 
 // The chunks hold every layer once, and their costs are what the evaluator says.
 void expect_consistent(const AssignmentAnswer& answer, const std::vector<Placed<PaperLayer>>& layers,
-                       const Budget& budget) {
+                       const ResourceBudget& budget) {
   std::vector<int> seen(layers.size(), 0);
   Resources used;
   double slowest = 0;
@@ -176,7 +176,7 @@ TEST(Assignment, AnyListOfLayersGetsAPipelineOnABoard) {
   std::vector<Placed<SoundLayer>> placed = placed_layers(layers);
   for (auto& one : placed) one.bits = 8;
   placed[3].bits = 4;
-  const Budget budget = budget_of(board_named("Ultra96"));
+  const ResourceBudget budget = budget_of(board_named("Ultra96"));
   const AssignmentAnswer answer = assign_layers(placed, general_spaces(), budget, {.max_chunks = 4});
   ASSERT_TRUE(answer.found);
   EXPECT_TRUE(answer.exhaustive);

@@ -81,7 +81,7 @@ TEST(Fpga, EveryNumberOfABoardHasUnitAndSource) {
 }
 
 TEST(Fpga, ViolationsHaveNameAndAmount) {
-  const Budget budget = budget_of(board_named("ZC706"));
+  const ResourceBudget budget = budget_of(board_named("ZC706"));
   EXPECT_NEAR(budget.dram_bits_per_cycle, 170.56, 1e-9);
   EXPECT_TRUE(violations({900, 1090, 218600, 17056}, 100, budget).empty());
   const std::vector<Violation> broken = violations({901, 1090, 218600, 17056}, 50, budget);
@@ -101,11 +101,11 @@ TEST(Chunk, SpacesHaveTheReleasedSizes) {
 // Fronts of all shapes and of the effective ones, as (cycles, resources) sets.
 template <typename CostOf>
 void expect_same_front(const ChunkSpace& space, const CostOf& cost_of, std::uint64_t seed) {
-  const Budget all{1e9, 1e9, 1e9, 1e9};
+  const ResourceBudget all{1e9, 1e9, 1e9, 1e9};
   const auto front = [&](const std::vector<ChunkShape>& shapes) {
     std::vector<ChunkOption> options;
     for (const ChunkShape& shape : shapes) {
-      const LayerCost cost = cost_of(shape);
+      const ChunkLayerCost cost = cost_of(shape);
       options.push_back({cost.cycles, cost.resources, 0});
     }
     return pareto_options(std::move(options), all);
@@ -133,7 +133,7 @@ TEST(SoundCost, NeverComputesMoreThanItsMultipliersCanNorMovesLessThanItMust) {
     const bool depthwise = rng.chance(0.4);
     const SoundLayer layer = random_layer(rng, depthwise);
     const ChunkShape shape = random_shape(rng, depthwise);
-    const LayerCost cost = sound_layer_cost(layer, shape, {8, 8});
+    const ChunkLayerCost cost = sound_layer_cost(layer, shape, {8, 8});
     EXPECT_GE(cost.cycles, static_cast<double>(layer.layer.macs()) / multipliers(shape, depthwise)) << "seed " << seed;
     const double outputs = 8.0 * static_cast<double>(layer.layer.outputs());
     EXPECT_GE(cost.resources.dram_bits, outputs + 8.0 * static_cast<double>(layer.layer.weights())) << "seed " << seed;
@@ -146,9 +146,9 @@ TEST(SoundCost, FewerBitsAreNeverSlowerNorMoreTraffic) {
     const bool depthwise = rng.chance(0.4);
     const SoundLayer layer = random_layer(rng, depthwise);
     const ChunkShape shape = random_shape(rng, depthwise);
-    LayerCost before = sound_layer_cost(layer, shape, {2, 2});
+    ChunkLayerCost before = sound_layer_cost(layer, shape, {2, 2});
     for (const int bits : {3, 4, 6, 8, 12, 16, 24, 32}) {
-      const LayerCost now = sound_layer_cost(layer, shape, {bits, bits});
+      const ChunkLayerCost now = sound_layer_cost(layer, shape, {bits, bits});
       EXPECT_LE(before.cycles, now.cycles) << "seed " << seed << " bits " << bits;
       EXPECT_LE(before.resources.dsp, now.resources.dsp) << "seed " << seed << " bits " << bits;
       EXPECT_LE(before.resources.dram_bits, now.resources.dram_bits) << "seed " << seed << " bits " << bits;
@@ -160,8 +160,8 @@ TEST(SoundCost, FewerBitsAreNeverSlowerNorMoreTraffic) {
 
 TEST(SoundCost, ATileLargerThanTheLayerIsOneTile) {
   const SoundLayer layer{same_convolution("l", 4, 6, 5, 3), false};
-  const LayerCost exact = sound_layer_cost(layer, {1, 5, 5, 6, 4, 1, 1, 2, 2}, {8, 8});
-  const LayerCost large = sound_layer_cost(layer, {1, 28, 28, 8, 8, 1, 1, 2, 2}, {8, 8});
+  const ChunkLayerCost exact = sound_layer_cost(layer, {1, 5, 5, 6, 4, 1, 1, 2, 2}, {8, 8});
+  const ChunkLayerCost large = sound_layer_cost(layer, {1, 28, 28, 8, 8, 1, 1, 2, 2}, {8, 8});
   EXPECT_EQ(exact.cycles, large.cycles);
   EXPECT_EQ(exact.resources, large.resources);
   // 3 x 2 products of 25 x 9 steps, 20 to fill; in 4 x 7 x 7 words at 4 a cycle, weights 216 at 8 a cycle; out 150
@@ -180,9 +180,9 @@ TEST(SoundCost, StrideWidensTheInputTile) {
 TEST(SoundCost, AddingASkipReadsTheOutputAgain) {
   SoundLayer layer{same_convolution("l", 8, 8, 16, 1), false};
   const ChunkShape shape{1, 8, 8, 8, 8, 1, 1, 8, 8};
-  const LayerCost without = sound_layer_cost(layer, shape, {8, 8});
+  const ChunkLayerCost without = sound_layer_cost(layer, shape, {8, 8});
   layer.adds_skip = true;
-  const LayerCost with = sound_layer_cost(layer, shape, {8, 8});
+  const ChunkLayerCost with = sound_layer_cost(layer, shape, {8, 8});
   EXPECT_EQ(with.resources.dram_bits - without.resources.dram_bits, 8 * 8 * 16 * 16);
   EXPECT_GT(with.cycles, without.cycles);
 }

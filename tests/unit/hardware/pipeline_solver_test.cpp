@@ -41,7 +41,7 @@ double cycles_of(const PipelineProblem& problem, const std::vector<std::size_t>&
     used = used + problem.options[c][choice[c]].resources;
     slowest = std::max(slowest, problem.options[c][choice[c]].cycles);
   }
-  const Budget& b = problem.budget;
+  const ResourceBudget& b = problem.budget;
   if (used.dsp > b.dsp || used.bram18 > b.bram18 || used.lut > b.lut) return infinity;
   return std::max(slowest, used.dram_bits / b.dram_bits_per_cycle);
 }

@@ -20,7 +20,7 @@ using Partition = std::vector<Group>;
 
 class AssignmentSearch {
  public:
-  AssignmentSearch(EngineTable& table, const Budget& budget, const AssignmentLimits& limits)
+  AssignmentSearch(EngineTable& table, const ResourceBudget& budget, const AssignmentLimits& limits)
       : table_(table), budget_(budget), limits_(limits), rng_(limits.seed) {
     best_.by_chunks.assign(limits.max_chunks, infinity);
     best_.cycles = infinity;
@@ -242,7 +242,7 @@ class AssignmentSearch {
   }
 
   EngineTable& table_;
-  Budget budget_;
+  ResourceBudget budget_;
   AssignmentLimits limits_;
   Rng rng_;
   AssignmentAnswer best_;
@@ -250,8 +250,8 @@ class AssignmentSearch {
 };
 
 template <typename Layer>
-AssignmentAnswer assign(const std::vector<Placed<Layer>>& layers, const AssignmentSpace& space, const Budget& budget,
-                        const AssignmentLimits& limits) {
+AssignmentAnswer assign(const std::vector<Placed<Layer>>& layers, const AssignmentSpace& space,
+                        const ResourceBudget& budget, const AssignmentLimits& limits) {
   if (layers.empty()) throw input_error("no layers to put on chunks");
   bool types[2] = {false, false};
   std::vector<std::pair<Layer, int>> kinds;
@@ -299,12 +299,12 @@ std::vector<Placed<SoundLayer>> placed_layers(const std::vector<ConvLayer>& laye
 }
 
 AssignmentAnswer assign_layers(const std::vector<Placed<PaperLayer>>& layers, const AssignmentSpace& space,
-                               const Budget& budget, const AssignmentLimits& limits) {
+                               const ResourceBudget& budget, const AssignmentLimits& limits) {
   return assign(layers, space, budget, limits);
 }
 
 AssignmentAnswer assign_layers(const std::vector<Placed<SoundLayer>>& layers, const AssignmentSpace& space,
-                               const Budget& budget, const AssignmentLimits& limits) {
+                               const ResourceBudget& budget, const AssignmentLimits& limits) {
   return assign(layers, space, budget, limits);
 }
 

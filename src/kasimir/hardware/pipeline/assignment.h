@@ -61,8 +61,8 @@ struct AssignmentAnswer {
 /// that add up to 1 as shares of the budget, cycles >= sum over layers of min over shapes (cycles x priced shares);
 /// the prices are improved by mirror ascent. Deterministic for a seed. @throws Error (input) without layers or chunks.
 AssignmentAnswer assign_layers(const std::vector<Placed<PaperLayer>>& layers, const AssignmentSpace& space,
-                               const Budget& budget, const AssignmentLimits& limits = {});
+                               const ResourceBudget& budget, const AssignmentLimits& limits = {});
 AssignmentAnswer assign_layers(const std::vector<Placed<SoundLayer>>& layers, const AssignmentSpace& space,
-                               const Budget& budget, const AssignmentLimits& limits = {});
+                               const ResourceBudget& budget, const AssignmentLimits& limits = {});
 
 }  // namespace kasimir

@@ -34,7 +34,7 @@ ChunkCost cost_of_chunk(const ChunkWork<Layer>& work, const ChunkShape& shape) {
 
 template <typename Layer>
 NbaCost cost_of_network(const std::vector<Placed<Layer>>& layers, NbaInput input, const NbaDesign& design,
-                        const Budget& budget) {
+                        const ResourceBudget& budget) {
   NbaCost cost;
   cost.layers = layers.size();
   cost.block_cycles.assign(22, 0);
@@ -45,7 +45,7 @@ NbaCost cost_of_network(const std::vector<Placed<Layer>>& layers, NbaInput input
     const auto shape = design.find(name);
     if (shape == design.end())
       throw input_error("no shape for chunk `{}`, needed: one for each chunk that the network uses", name);
-    const LayerCost one = cost_on(placed.layer, shape->second, placed.bits);
+    const ChunkLayerCost one = cost_on(placed.layer, shape->second, placed.bits);
     if (!chunks.contains(name)) chunks[name].add_overhead(overhead_dsp(placed.layer));
     chunks[name].add(one);
     double& sum = placed.block < 0 ? cost.outside_cycles : cost.block_cycles[static_cast<std::size_t>(placed.block)];
@@ -116,10 +116,11 @@ std::vector<ChunkWork<SoundLayer>> sound_chunks(const NbaNetwork& network, const
 ChunkCost chunk_cost(const ChunkWork<PaperLayer>& work, const ChunkShape& shape) { return cost_of_chunk(work, shape); }
 ChunkCost chunk_cost(const ChunkWork<SoundLayer>& work, const ChunkShape& shape) { return cost_of_chunk(work, shape); }
 
-NbaCost paper_cost(const NbaNetwork& network, const NbaDesign& design, const Budget& budget) {
+NbaCost paper_cost(const NbaNetwork& network, const NbaDesign& design, const ResourceBudget& budget) {
   return cost_of_network(paper_layers(network), network.input, design, budget);
 }
-NbaCost sound_cost(const NbaNetwork& network, const NbaDesign& design, const Budget& budget, const NbaFrame& frame) {
+NbaCost sound_cost(const NbaNetwork& network, const NbaDesign& design, const ResourceBudget& budget,
+                   const NbaFrame& frame) {
   return cost_of_network(sound_layers(network, frame), network.input, design, budget);
 }
 

@@ -92,8 +92,8 @@ struct NbaCost {
 };
 
 /// @throws Error (input) if a chunk that is used has no shape in the design.
-NbaCost paper_cost(const NbaNetwork& network, const NbaDesign& design, const Budget& budget);
-NbaCost sound_cost(const NbaNetwork& network, const NbaDesign& design, const Budget& budget,
+NbaCost paper_cost(const NbaNetwork& network, const NbaDesign& design, const ResourceBudget& budget);
+NbaCost sound_cost(const NbaNetwork& network, const NbaDesign& design, const ResourceBudget& budget,
                    const NbaFrame& frame = {});
 
 }  // namespace kasimir

@@ -37,7 +37,7 @@ CheckRow check_layers(const std::filesystem::path& file) {
     const auto number = [&](std::size_t c) { return number_cell(r, c, rows[0].cells.at(c)); };
     const PaperLayer layer{number(10), number(11), number(12), number(13), whole(0) == 1};
     const ChunkShape shape{whole(1), whole(2), whole(3), whole(4), whole(5), whole(6), whole(7), whole(8), whole(9)};
-    const LayerCost cost = paper_layer_cost(layer, shape, number(15));
+    const ChunkLayerCost cost = paper_layer_cost(layer, shape, number(15));
     const double found[] = {cost.compute, cost.read_input,    cost.read_weights,    cost.write_output,
                             cost.cycles,  cost.resources.dsp, cost.resources.bram18};
     for (std::size_t k = 0; k < std::size(found); ++k) tally.add(found[k], number(16 + k));

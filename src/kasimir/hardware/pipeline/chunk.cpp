@@ -74,7 +74,7 @@ std::vector<ChunkShape> effective_shapes(const ChunkSpace& space) {
   return shapes;
 }
 
-void ChunkCost::add(const LayerCost& layer, double times) {
+void ChunkCost::add(const ChunkLayerCost& layer, double times) {
   cycles_ += times * layer.cycles;
   resources_.dsp = std::max(resources_.dsp, layer.resources.dsp);
   resources_.bram18 = std::max(resources_.bram18, layer.resources.bram18);

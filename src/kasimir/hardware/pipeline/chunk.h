@@ -32,7 +32,7 @@ std::vector<ChunkShape> every_shape(const ChunkSpace& space);
 std::vector<ChunkShape> effective_shapes(const ChunkSpace& space);
 
 /// What a layer costs on a chunk. Cycles; per tile the first four, the layer's `cycles` altogether.
-struct LayerCost {
+struct ChunkLayerCost {
   double compute = 0, read_input = 0, read_weights = 0, write_output = 0;
   double cycles = 0;
   Resources resources;  ///< what the chunk must have for this layer; dram_bits of the whole layer
@@ -51,7 +51,7 @@ struct PaperLayer {
 /// Cost mode `paper`: the equations of the released code (commit 8ddaf3e), with its faults: real-valued numbers of
 /// tiles, the halo of the unrolled instead of the tiled rows, no stride, no weight buffers, bits / 16 of a DSP per
 /// multiplier, no shared memory. Agrees with it to the last digit.
-LayerCost paper_layer_cost(const PaperLayer& layer, const ChunkShape& shape, double bits);
+ChunkLayerCost paper_layer_cost(const PaperLayer& layer, const ChunkShape& shape, double bits);
 
 /// A layer for cost mode `sound`.
 struct SoundLayer {
@@ -66,7 +66,7 @@ struct SoundLayer {
 /// Zynq HP port, AMD UG585), sums at full width in the output buffer, memories by the port shapes of the block RAM,
 /// multipliers by DSP packing, and all traffic counted for the shared memory.
 /// `bits`: of the chunk's arithmetic, at least those of the layer.
-LayerCost sound_layer_cost(const SoundLayer& layer, const ChunkShape& shape, const Precision& bits);
+ChunkLayerCost sound_layer_cost(const SoundLayer& layer, const ChunkShape& shape, const LayerBits& bits);
 
 /// DSP blocks of a chunk besides its multipliers, for addresses, in cost mode `sound`: HLS reports of the template
 /// show 390 for 384 multipliers, 262 for 256, 102 for 96, 70 for 64, 22 for 16.
@@ -76,7 +76,7 @@ inline constexpr double chunk_address_dsp = 6;
 class ChunkCost {
  public:
   /// `times` equal layers.
-  void add(const LayerCost& layer, double times = 1);
+  void add(const ChunkLayerCost& layer, double times = 1);
   /// Blocks that the chunk has besides.
   void add_overhead(double dsp) { overhead_.dsp += dsp; }
   [[nodiscard]] double cycles() const { return cycles_; }

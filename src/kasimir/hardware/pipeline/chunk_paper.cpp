@@ -38,13 +38,13 @@ double write_output(const Tile& t, bool by_rows, double scale) {
   return (drain + clear) * scale;
 }
 
-LayerCost standard_cost(const PaperLayer& layer, const ChunkShape& shape, double bits) {
+ChunkLayerCost standard_cost(const PaperLayer& layer, const ChunkShape& shape, double bits) {
   const Tile t(layer, shape);
   const double k = layer.kernel, scale = bits / 16;
   const bool by_rows = shape.mode == 2;
   const double multipliers =
       by_rows ? t.unrolled_rows : (shape.mode == 1 ? t.unrolled_out * t.unrolled_in : t.unrolled_out);
-  LayerCost cost;
+  ChunkLayerCost cost;
   cost.compute = t.out * t.in * t.rows * t.cols * k * k / multipliers;
   cost.read_input = std::ceil(t.in * t.in_cols * t.in_rows / port_words(by_rows ? t.in_rows : t.unrolled_in)) * scale;
   cost.read_weights =
@@ -65,12 +65,12 @@ LayerCost standard_cost(const PaperLayer& layer, const ChunkShape& shape, double
   return cost;
 }
 
-LayerCost depthwise_cost(const PaperLayer& layer, const ChunkShape& shape, double bits) {
+ChunkLayerCost depthwise_cost(const PaperLayer& layer, const ChunkShape& shape, double bits) {
   const Tile t(layer, shape);
   const double k = layer.kernel, scale = bits / 16;
   const bool by_rows = shape.mode == 1;
   const double multipliers = by_rows ? t.unrolled_rows : t.unrolled_out;
-  LayerCost cost;
+  ChunkLayerCost cost;
   cost.compute = t.out * t.rows * t.cols * k * k / multipliers;
   // Their test for rows asks for mode 2, which a depthwise chunk never has.
   cost.read_input = std::ceil(t.out * t.in_cols * t.in_rows / port_words(t.unrolled_out)) * scale;
@@ -92,7 +92,7 @@ LayerCost depthwise_cost(const PaperLayer& layer, const ChunkShape& shape, doubl
 
 }  // namespace
 
-LayerCost paper_layer_cost(const PaperLayer& layer, const ChunkShape& shape, double bits) {
+ChunkLayerCost paper_layer_cost(const PaperLayer& layer, const ChunkShape& shape, double bits) {
   if (!layer.depthwise) {
     KASIMIR_CHECK(shape.mode >= 0 && shape.mode <= 2, "mode {} of a standard chunk", shape.mode);
     return standard_cost(layer, shape, bits);

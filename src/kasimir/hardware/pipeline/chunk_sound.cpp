@@ -76,12 +76,12 @@ void add_memory(Resources& resources, std::int64_t banks, std::int64_t width, st
   resources.lut += static_cast<double>(banks * one.lut);
 }
 
-std::int64_t sum_bits(const ConvLayer& l, const Precision& bits) {
+std::int64_t sum_bits(const ConvLayer& l, const LayerBits& bits) {
   const auto terms = static_cast<std::uint64_t>(l.gemm().k);
   return std::min<std::int64_t>(widest_sum, bits.weight + bits.activation + std::bit_width(terms - 1));
 }
 
-Resources resources_of(const ConvLayer& l, const Tile& t, const Lanes& lanes, const Precision& bits) {
+Resources resources_of(const ConvLayer& l, const Tile& t, const Lanes& lanes, const LayerBits& bits) {
   Resources r;
   const std::int64_t multipliers = lanes.sharing * lanes.copies;
   const std::int64_t dsp = dsp_count(lanes.sharing, lanes.copies, bits);
@@ -98,7 +98,7 @@ Resources resources_of(const ConvLayer& l, const Tile& t, const Lanes& lanes, co
   return r;
 }
 
-double traffic_bits(const SoundLayer& sound, const Tile& t, const Precision& bits) {
+double traffic_bits(const SoundLayer& sound, const Tile& t, const LayerBits& bits) {
   const ConvLayer& l = sound.layer;
   const std::int64_t tiles = t.row_tiles * t.col_tiles * t.out_tiles;
   const std::int64_t in_channels = l.depthwise() ? t.out : t.in;
@@ -113,14 +113,14 @@ double traffic_bits(const SoundLayer& sound, const Tile& t, const Precision& bit
 
 }  // namespace
 
-LayerCost sound_layer_cost(const SoundLayer& sound, const ChunkShape& shape, const Precision& bits) {
+ChunkLayerCost sound_layer_cost(const SoundLayer& sound, const ChunkShape& shape, const LayerBits& bits) {
   const ConvLayer& l = sound.layer;
   const bool depthwise = l.depthwise();
   KASIMIR_CHECK(shape.mode >= 0 && shape.mode <= (depthwise ? 1 : 2), "mode {}", shape.mode);
   const Tile t = tile_of(l, shape);
   const Lanes lanes = lanes_of(shape, depthwise, t);
   const std::int64_t in_channels = depthwise ? t.out : t.in;
-  LayerCost cost;
+  ChunkLayerCost cost;
   cost.compute = static_cast<double>(multiply_steps(shape, depthwise, t)) + pipeline_fill;
   cost.read_input = transfer(in_channels * t.in_rows * t.in_cols, lanes.input, bits.activation);
   cost.read_weights = transfer(t.out * t.in * t.window, lanes.weight, bits.weight);

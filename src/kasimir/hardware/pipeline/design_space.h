@@ -38,7 +38,7 @@ class DesignSpace {
  private:
   std::vector<NbaChunk> chunks_;
   std::vector<std::function<ChunkCost(const ChunkShape&)>> costs_;
-  Budget budget_;
+  ResourceBudget budget_;
 };
 
 }  // namespace kasimir

@@ -12,32 +12,33 @@
 namespace kasimir {
 namespace {
 
-bool no_worse(const LayerCost& a, const LayerCost& b) {
+bool no_worse(const ChunkLayerCost& a, const ChunkLayerCost& b) {
   return a.cycles <= b.cycles && a.resources.dsp <= b.resources.dsp && a.resources.bram18 <= b.resources.bram18 &&
          a.resources.lut <= b.resources.lut && a.resources.dram_bits <= b.resources.dram_bits;
 }
 
-bool no_worse(const std::vector<LayerCost>& a, const std::vector<LayerCost>& b) {
+bool no_worse(const std::vector<ChunkLayerCost>& a, const std::vector<ChunkLayerCost>& b) {
   for (std::size_t i = 0; i < a.size(); ++i)
     if (!no_worse(a[i], b[i])) return false;
   return true;
 }
 
-double all_cycles(const std::vector<LayerCost>& costs) {
+double all_cycles(const std::vector<ChunkLayerCost>& costs) {
   double sum = 0;
-  for (const LayerCost& cost : costs) sum += cost.cycles;
+  for (const ChunkLayerCost& cost : costs) sum += cost.cycles;
   return sum;
 }
 
 // Shares of dsp, bram18, lut and places that one cycle of a layer on a shape keeps busy.
-std::array<double, 4> shares(const LayerCost& cost, const Budget& budget, double overhead_dsp, std::size_t chunks) {
+std::array<double, 4> shares(const ChunkLayerCost& cost, const ResourceBudget& budget, double overhead_dsp,
+                             std::size_t chunks) {
   return {(cost.resources.dsp + overhead_dsp) / budget.dsp, cost.resources.bram18 / budget.bram18,
           cost.resources.lut / budget.lut, 1.0 / static_cast<double>(chunks)};
 }
 
 }  // namespace
 
-EngineTable::EngineTable(std::vector<Item> items, const AssignmentSpace& space, const Budget& budget,
+EngineTable::EngineTable(std::vector<Item> items, const AssignmentSpace& space, const ResourceBudget& budget,
                          double overhead_dsp, const Cost& cost)
     : items_(std::move(items)), budget_(budget), overhead_dsp_(overhead_dsp) {
   std::set<std::pair<bool, int>> needed;
@@ -60,7 +61,7 @@ void EngineTable::add_family(bool depthwise, int bits, const std::vector<ChunkSp
   for (const ChunkSpace& space : spaces)
     for (const ChunkShape& shape : effective_shapes(space)) shapes.push_back(shape);
   if (shapes.empty()) throw input_error("no shapes for {} chunks", depthwise ? "depthwise" : "standard");
-  std::vector<std::vector<LayerCost>> costs(shapes.size());
+  std::vector<std::vector<ChunkLayerCost>> costs(shapes.size());
   for (std::size_t s = 0; s < shapes.size(); ++s)
     for (const std::size_t kind : family.kinds) costs[s].push_back(cost(kind, shapes[s], bits));
   std::vector<std::size_t> order(shapes.size());
@@ -69,8 +70,9 @@ void EngineTable::add_family(bool depthwise, int bits, const std::vector<ChunkSp
   for (std::size_t s = 0; s < shapes.size(); ++s) sums[s] = all_cycles(costs[s]);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sums[a] < sums[b]; });
   for (const std::size_t s : order) {
-    const bool beaten = std::any_of(family.costs.rbegin(), family.costs.rend(),
-                                    [&](const std::vector<LayerCost>& other) { return no_worse(other, costs[s]); });
+    const bool beaten =
+        std::any_of(family.costs.rbegin(), family.costs.rend(),
+                    [&](const std::vector<ChunkLayerCost>& other) { return no_worse(other, costs[s]); });
     if (beaten) continue;
     family.shapes.push_back(shapes[s]);
     family.costs.push_back(costs[s]);
@@ -125,7 +127,7 @@ EngineTable::Column EngineTable::column_of(const Item& item, std::size_t max_chu
     if (engines.depthwise != item.depthwise || engines.bits < item.bits) continue;
     const std::size_t place = engines.place.at(item.kind);
     for (const auto& row : engines.costs) {
-      const LayerCost& cost = row[place];
+      const ChunkLayerCost& cost = row[place];
       const std::array<double, 4> share = shares(cost, budget_, overhead_dsp_, max_chunks);
       if (std::max({share[0], share[1], share[2]}) > 1) continue;
       column.cycles.push_back(cost.cycles);

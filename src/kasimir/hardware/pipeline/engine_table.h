@@ -21,9 +21,9 @@ class EngineTable {
     std::size_t kind = 0;  ///< equal layers have the same kind
   };
   /// Cost of a kind on a shape whose arithmetic has `bits`.
-  using Cost = std::function<LayerCost(std::size_t kind, const ChunkShape& shape, int bits)>;
+  using Cost = std::function<ChunkLayerCost(std::size_t kind, const ChunkShape& shape, int bits)>;
 
-  EngineTable(std::vector<Item> items, const AssignmentSpace& space, const Budget& budget, double overhead_dsp,
+  EngineTable(std::vector<Item> items, const AssignmentSpace& space, const ResourceBudget& budget, double overhead_dsp,
               const Cost& cost);
 
   [[nodiscard]] const std::vector<Item>& items() const { return items_; }
@@ -43,8 +43,8 @@ class EngineTable {
     int bits = 0;
     std::vector<std::size_t> kinds;  // of the layers that may run on it
     std::vector<ChunkShape> shapes;
-    std::vector<std::vector<LayerCost>> costs;  // [shape][place in kinds]
-    std::map<std::size_t, std::size_t> place;   // of a kind in kinds
+    std::vector<std::vector<ChunkLayerCost>> costs;  // [shape][place in kinds]
+    std::map<std::size_t, std::size_t> place;        // of a kind in kinds
   };
   /// A layer's cycles and shares (dsp, bram18, lut, places for chunks) on every shape that fits.
   struct Column {
@@ -62,7 +62,7 @@ class EngineTable {
   void add_family(bool depthwise, int bits, const std::vector<ChunkSpace>& spaces, const Cost& cost);
 
   std::vector<Item> items_;
-  Budget budget_;
+  ResourceBudget budget_;
   double overhead_dsp_;
   std::vector<Family> families_;
   std::map<std::vector<std::size_t>, std::vector<ChunkOption>> known_;

@@ -67,19 +67,19 @@ Resources operator+(const Resources& a, const Resources& b) {
   return {a.dsp + b.dsp, a.bram18 + b.bram18, a.lut + b.lut, a.dram_bits + b.dram_bits};
 }
 
-Budget unlimited() { return {infinity, infinity, infinity, infinity}; }
+ResourceBudget unlimited() { return {infinity, infinity, infinity, infinity}; }
 
-Budget budget_of(const Board& board, double clock_mhz) {
+ResourceBudget budget_of(const Board& board, double clock_mhz) {
   const double clock = clock_mhz > 0 ? clock_mhz : board.clock.value;
   const double bits_per_cycle = board.dram.value * 8e9 / (clock * 1e6);
   return {board.dsp.value, board.bram18.value, board.lut.value, bits_per_cycle};
 }
 
-Budget auto_nba_budget() { return {900, 700, infinity, infinity}; }
+ResourceBudget auto_nba_budget() { return {900, 700, infinity, infinity}; }
 
 std::string Violation::str() const { return fmt::format("{}: {:.6g} of {:.6g}", constraint, used, limit); }
 
-std::vector<Violation> violations(const Resources& used, double cycles, const Budget& budget) {
+std::vector<Violation> violations(const Resources& used, double cycles, const ResourceBudget& budget) {
   std::vector<Violation> broken;
   check(broken, "dsp", used.dsp, budget.dsp);
   check(broken, "bram18", used.bram18, budget.bram18);
@@ -102,7 +102,7 @@ MemoryCost memory_cost(std::int64_t width_bits, std::int64_t depth) {
   return {0, 4 * ceil_div(width_bits, 3) * ceil_div(depth, 64)};
 }
 
-std::int64_t dsp_count(std::int64_t sharing, std::int64_t copies, const Precision& bits) {
+std::int64_t dsp_count(std::int64_t sharing, std::int64_t copies, const LayerBits& bits) {
   const int wide = bits.widest();
   const int narrow = std::min(bits.weight, bits.activation);
   if (wide <= 4) return ceil_div(sharing, 4) * copies;

@@ -39,17 +39,17 @@ struct Resources {
 Resources operator+(const Resources& a, const Resources& b);
 
 /// What a design may use. Nothing binds that is left at infinity.
-struct Budget {
+struct ResourceBudget {
   double dsp, bram18, lut;
   double dram_bits_per_cycle;  ///< of the shared memory: frames x bits may not pass it
-  bool operator==(const Budget&) const = default;
+  bool operator==(const ResourceBudget&) const = default;
 };
 /// No limits.
-Budget unlimited();
+ResourceBudget unlimited();
 /// All of a board at `clock_mhz` (0: the board's).
-Budget budget_of(const Board& board, double clock_mhz = 0);
+ResourceBudget budget_of(const Board& board, double clock_mhz = 0);
 /// 900 DSPs, 700 block RAMs of 18 Kb and no others: the limits in Auto-NBA's code (ICML 2021).
-Budget auto_nba_budget();
+ResourceBudget auto_nba_budget();
 
 /// A constraint that a design breaks, with what it uses and what it may.
 struct Violation {
@@ -59,7 +59,7 @@ struct Violation {
   bool operator==(const Violation&) const = default;
 };
 /// What `used`, needed once every `cycles`, breaks of `budget`.
-std::vector<Violation> violations(const Resources& used, double cycles, const Budget& budget);
+std::vector<Violation> violations(const Resources& used, double cycles, const ResourceBudget& budget);
 
 /// Block RAMs of 18 Kb for one memory of `depth` words, the best of the port shapes 16K x 1, 8K x 2, 4K x 4, 2K x 9,
 /// 1K x 18, 512 x 36 (AMD UG473).
@@ -76,6 +76,6 @@ MemoryCost memory_cost(std::int64_t width_bits, std::int64_t depth);
 /// DSP48 blocks for `sharing` multipliers that have one factor in common and `copies` such sets. Products of numbers
 /// of at most 8 bits share a block in twos (AMD WP486; AccDNN, ICCAD 2018), of at most 4 bits in fours (FINN's RTL
 /// matrix unit, `mvu_4sx4u`); wider numbers than 25 x 18 bits take several blocks (AMD UG479).
-std::int64_t dsp_count(std::int64_t sharing, std::int64_t copies, const Precision& bits);
+std::int64_t dsp_count(std::int64_t sharing, std::int64_t copies, const LayerBits& bits);
 
 }  // namespace kasimir

@@ -9,12 +9,12 @@
 namespace kasimir {
 
 /// Bits of the numbers that a layer multiplies.
-struct Precision {
+struct LayerBits {
   int weight = 16;
   int activation = 16;
   /// The wider of the two: what a multiplier for both must hold.
   [[nodiscard]] int widest() const { return weight > activation ? weight : activation; }
-  bool operator==(const Precision&) const = default;
+  bool operator==(const LayerBits&) const = default;
 };
 
 /// A product of matrices: M x K times K x N.
@@ -34,7 +34,7 @@ struct ConvLayer {
   int groups = 1;                  ///< cin: depthwise
   int padding_h = 0;               ///< rows of zeros above and below together
   int padding_w = 0;               ///< columns of zeros left and right together
-  Precision bits;
+  LayerBits bits;
 
   [[nodiscard]] int out_h() const { return (height + padding_h - kernel_h) / stride + 1; }
   [[nodiscard]] int out_w() const { return (width + padding_w - kernel_w) / stride + 1; }
@@ -59,7 +59,7 @@ void require_legal(const ConvLayer& layer, std::string_view where);
 
 /// Reads a list of layers as CSV: a header of field names in any order, one layer a line; `name`, `cin`,
 /// `cout`, `height`, `width` and `kernel_h` are needed, `kernel_w` is `kernel_h` where it is missing, the
-/// others have the defaults of ConvLayer (`weight_bits`, `activation_bits` set Precision). Empty lines and
+/// others have the defaults of ConvLayer (`weight_bits`, `activation_bits` set LayerBits). Empty lines and
 /// lines that begin with # are skipped. @throws Error (input) with file and line.
 std::vector<ConvLayer> parse_layers(std::string_view text, const std::string& file);
 

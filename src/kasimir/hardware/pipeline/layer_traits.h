@@ -14,10 +14,10 @@ inline double out_rows(const PaperLayer& layer) { return layer.size; }
 inline double out_rows(const SoundLayer& layer) { return layer.layer.out_h(); }
 
 /// The layer's cost on a chunk of `bits`, in its own mode.
-inline LayerCost cost_on(const PaperLayer& layer, const ChunkShape& shape, int bits) {
+inline ChunkLayerCost cost_on(const PaperLayer& layer, const ChunkShape& shape, int bits) {
   return paper_layer_cost(layer, shape, bits);
 }
-inline LayerCost cost_on(const SoundLayer& layer, const ChunkShape& shape, int bits) {
+inline ChunkLayerCost cost_on(const SoundLayer& layer, const ChunkShape& shape, int bits) {
   return sound_layer_cost(layer, shape, {bits, bits});
 }
 

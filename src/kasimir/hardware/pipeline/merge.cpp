@@ -160,7 +160,7 @@ Amounts amounts(const Resources& r) { return {r.dsp, r.bram18, r.lut, r.dram_bit
 
 Resources resources(const Amounts& a) { return {a[0], a[1], a[2], a[3]}; }
 
-Amounts limits_at(const Budget& budget, double cycles) {
+Amounts limits_at(const ResourceBudget& budget, double cycles) {
   const bool bounded = std::isfinite(budget.dram_bits_per_cycle);
   return {budget.dsp, budget.bram18, budget.lut,
           bounded ? budget.dram_bits_per_cycle * cycles : std::numeric_limits<double>::infinity()};

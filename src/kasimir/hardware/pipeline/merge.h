@@ -13,7 +13,7 @@ using Amounts = std::array<double, 4>;
 Amounts amounts(const Resources& resources);
 Resources resources(const Amounts& amounts);
 /// The limits of a budget for designs of `cycles` per frame.
-Amounts limits_at(const Budget& budget, double cycles);
+Amounts limits_at(const ResourceBudget& budget, double cycles);
 
 /// The cheapest choice of one option for each chunk.
 struct CheapestChoice {

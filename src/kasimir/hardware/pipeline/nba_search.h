@@ -15,7 +15,7 @@ struct NbaQuestion {
   NbaNetwork network;
   CostMode mode = CostMode::paper;
   bool free_mode = false;  ///< search comp_mode too (the released default fixes it at 1)
-  Budget budget = auto_nba_budget();
+  ResourceBudget budget = auto_nba_budget();
   NbaFrame frame;                                               ///< cost mode `sound`
   double max_cycles = std::numeric_limits<double>::infinity();  ///< per frame, at most
 };

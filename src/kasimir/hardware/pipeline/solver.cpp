@@ -168,11 +168,11 @@ class Solver {
 // The optimum without each limit, where it differs.
 std::vector<Relaxation> relax(const PipelineProblem& problem, const PipelineAnswer& answer, SolverLimits limits) {
   limits.relax = false;
-  const std::vector<std::pair<std::string, double Budget::*>> all{
-      {"dsp", &Budget::dsp},
-      {"bram18", &Budget::bram18},
-      {"lut", &Budget::lut},
-      {"dram bits per cycle", &Budget::dram_bits_per_cycle}};
+  const std::vector<std::pair<std::string, double ResourceBudget::*>> all{
+      {"dsp", &ResourceBudget::dsp},
+      {"bram18", &ResourceBudget::bram18},
+      {"lut", &ResourceBudget::lut},
+      {"dram bits per cycle", &ResourceBudget::dram_bits_per_cycle}};
   const bool fits =
       answer.violated.empty() || (answer.violated.size() == 1 && answer.violated[0].constraint == "cycles per frame");
   std::vector<Relaxation> relaxed;
@@ -190,7 +190,7 @@ std::vector<Relaxation> relax(const PipelineProblem& problem, const PipelineAnsw
 
 }  // namespace
 
-std::vector<ChunkOption> pareto_options(std::vector<ChunkOption> options, const Budget& budget) {
+std::vector<ChunkOption> pareto_options(std::vector<ChunkOption> options, const ResourceBudget& budget) {
   const Amounts limits = limits_at(budget, infinity);
   std::array<bool, 4> active{};
   for (std::size_t i = 0; i < active.size(); ++i) active[i] = std::isfinite(limits[i]);

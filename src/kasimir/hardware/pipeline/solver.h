@@ -20,14 +20,14 @@ struct ChunkOption {
 
 /// The options that no other one beats in cycles and all resources that `budget` limits; equal ones once (the first),
 /// by growing cycles. Options that alone pass the budget are left out unless all do.
-std::vector<ChunkOption> pareto_options(std::vector<ChunkOption> options, const Budget& budget);
+std::vector<ChunkOption> pareto_options(std::vector<ChunkOption> options, const ResourceBudget& budget);
 
 /// Chunks that work at the same time on different frames: a frame is done every max(cycles of the chunks) cycles, but
 /// no faster than the shared memory moves its bits.
 struct PipelineProblem {
   std::vector<std::string> names;
   std::vector<std::vector<ChunkOption>> options;  ///< at least one for each chunk
-  Budget budget = unlimited();
+  ResourceBudget budget = unlimited();
   /// Slower designs do not count: cycles per frame that are wanted.
   double max_cycles = std::numeric_limits<double>::infinity();
 };

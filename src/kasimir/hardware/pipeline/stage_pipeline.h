@@ -42,7 +42,7 @@ struct FinnUnit {
   std::string name;
   std::int64_t rows = 1, cols = 1, vectors = 1;
   std::int64_t pe = 1, simd = 1;
-  Precision bits{1, 1};
+  LayerBits bits{1, 1};
   bool operator==(const FinnUnit&) const = default;
 };
 /// The unit of a convolution or fully connected layer. A depthwise layer is a vector-vector unit: one row per channel,
