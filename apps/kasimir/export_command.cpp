@@ -168,13 +168,26 @@ void train_again(const SearchSpec& spec, const Dataset& data, Subject& subject) 
   if (trained.test) subject.notes.emplace_back("test accuracy", fmt::format("{:.4f}", trained.test->accuracy));
 }
 
+/// What the study knows of the training that gave a finalist's weights.
+void note_training(const study::Store& store, int trial, int repetition, ExportNotes& notes) {
+  for (const study::Job& job : store.jobs_of(trial)) {
+    if (job.rung != study::Rung::full || job.seed != repetition || !job.accuracy) continue;
+    notes.emplace_back("recipe", job.result.value("recipe", ""));
+    notes.emplace_back("repetition", std::to_string(repetition));
+    notes.emplace_back("validation accuracy", fmt::format("{:.4f}", *job.accuracy));
+  }
+}
+
 /// The weights that are asked for, or those that the search has kept.
-std::string weights_of(const ExportCommand& options, const std::string& study) {
+std::string weights_of(const ExportCommand& options, const study::Store& store, const std::string& study,
+                       ExportNotes& notes) {
   if (!options.weights.empty()) return options.weights;
   constexpr int most_repetitions = 100;
   for (int repetition = 0; repetition < most_repetitions; ++repetition)
-    if (const auto path = weights_path(study, options.trial, repetition); std::filesystem::exists(path))
+    if (const auto path = weights_path(study, options.trial, repetition); std::filesystem::exists(path)) {
+      note_training(store, options.trial, repetition, notes);
       return path.string();
+    }
   throw input_error("there are no weights of trial {} beside {}: a search keeps those of finalists", options.trial,
                     study)
       .note("--train trains the trial again with the study's longest recipe; --weights FILE takes those of a file");
@@ -186,9 +199,10 @@ Subject from_study(const ExportCommand& options, const std::string& path) {
   const auto store = study::Store::view(path);
   const auto trial = store.trial(options.trial);
   const SearchSpec spec = SearchSpec::from_json(store.info().spec);
-  const std::string weights = options.train ? "" : weights_of(options, path);
-  const Dataset data = load_dataset(spec.data, spec.load_options());
   Subject subject;
+  subject.notes = {{"study", path}, {"trial", std::to_string(trial.number)}};
+  const std::string weights = options.train ? "" : weights_of(options, store, path, subject.notes);
+  const Dataset data = load_dataset(spec.data, spec.load_options());
   subject.network = std::make_unique<Network>(network_for(spec.network, spec.width,
                                                           {data.train.channels, data.train.height, data.train.width},
                                                           static_cast<std::int64_t>(data.classes.size())));
@@ -196,10 +210,8 @@ Subject from_study(const ExportCommand& options, const std::string& path) {
   if (!trial.kernel.empty())
     subject.plan = replace_with(*subject.network, select_sites(*subject.network, {spec.replace, spec.keep}).replaced,
                                 parse_kernel(trial.kernel, catalog(), fmt::format("trial {}", trial.number)));
-  subject.notes = {{"network", subject.network->name()},
-                   {"study", path},
-                   {"trial", std::to_string(trial.number)},
-                   {"data", data.description}};
+  subject.notes.emplace_back("network", subject.network->name());
+  subject.notes.emplace_back("data", data.description);
   const std::int64_t count = std::min(images_for(subject.network->input()), data.test.size());
   subject.images = select_images(data.test, stratified_subset(data.test.labels, count, spec.seed));
   if (options.train) {
