@@ -12,18 +12,6 @@
 namespace kasimir {
 namespace {
 
-std::vector<VerifyResult> verify_all(const NetworkPlan& plan, const VerifyOptions& options) {
-  std::vector<VerifyResult> checks;
-  std::vector<std::pair<std::string, Site>> seen;
-  for (const auto& [layer, replacement] : plan.replaced) {
-    std::pair<std::string, Site> key{str(replacement.first), replacement.second};
-    if (std::ranges::count(seen, key) > 0) continue;
-    seen.push_back(std::move(key));
-    checks.push_back(verify_kernel(replacement.first, replacement.second, options));
-  }
-  return checks;
-}
-
 double run_once(Model& model, const at::Tensor& images) {
   const Stopwatch watch;
   const at::Tensor scores = model.impl().forward(images, false);
@@ -39,6 +27,23 @@ void check_options(const LatencyOptions& options) {
 }
 
 }  // namespace
+
+Outcome<std::vector<VerifyResult>> verify_kernels(const NetworkPlan& plan, const VerifyOptions& options) {
+  std::vector<VerifyResult> checks;
+  std::vector<std::pair<std::string, Site>> seen;
+  for (const auto& [layer, replacement] : plan.replaced) {
+    std::pair<std::string, Site> key{str(replacement.first), replacement.second};
+    if (std::ranges::count(seen, key) > 0) continue;
+    seen.push_back(std::move(key));
+    checks.push_back(verify_kernel(replacement.first, replacement.second, options));
+    const VerifyResult& check = checks.back();
+    if (!check.ok)
+      return Rejection{"latency: the kernel computes what it means",
+                       fmt::format("{} at {} is off by {:.2g} of its largest value", check.kernel,
+                                   check.checked_at.str(), check.error)};
+  }
+  return checks;
+}
 
 Quartiles quartiles(std::vector<double> samples) {
   KASIMIR_CHECK(!samples.empty(), "no samples");
@@ -58,12 +63,9 @@ Outcome<LatencySamples> measure_latency(const NetworkPlan& candidate, const Netw
   check_options(options);
   set_threads(options.threads);
   LatencySamples samples;
-  samples.checks = verify_all(candidate, options.verify);
-  for (const VerifyResult& check : samples.checks)
-    if (!check.ok)
-      return Rejection{"latency: the kernel computes what it means",
-                       fmt::format("{} at {} is off by {:.2g} of its largest value", check.kernel,
-                                   check.checked_at.str(), check.error)};
+  auto checks = verify_kernels(candidate, options.verify);
+  if (!checks.ok()) return checks.rejection();
+  samples.checks = *std::move(checks);
 
   const at::InferenceMode inference;
   Model ours(candidate, {.seed = options.seed});

@@ -26,6 +26,10 @@ struct VerifyResult {
 };
 VerifyResult verify_kernel(const Kernel& kernel, const Site& site, const VerifyOptions& options = {});
 
+/// Every kernel of the plan at every site of its own. Rejected with rule "latency: the kernel computes what it means"
+/// by the first that does not.
+Outcome<std::vector<VerifyResult>> verify_kernels(const NetworkPlan& plan, const VerifyOptions& options = {});
+
 struct LatencyOptions {
   int batch = 1;
   int threads = 1;
@@ -53,7 +57,7 @@ struct LatencySamples {
   Quartiles candidate;
   Quartiles original;
   double speedup = 0;                ///< median of the original / median of the candidate
-  std::vector<VerifyResult> checks;  ///< one per distinct kernel and site
+  std::vector<VerifyResult> checks;  ///< one per distinct kernel and site; generated C has one more, against ATen
   int set_aside = 0;                 ///< pairs that are not among the samples, because a program had to wait
   std::string machine;
 };

@@ -102,13 +102,17 @@ Outcome<LatencySamples> NativeBench::measure(const NetworkPlan& candidate, const
     if (!built.ok()) return built.rejection();
     original_ = *std::move(built);
   }
+  // ATen against the interpreter, kernel by kernel; then the C against ATen, the network as a whole.
+  auto checks = verify_kernels(candidate, options.verify);
+  if (!checks.ok()) return checks.rejection();
   auto built = build(candidate, options);
   if (!built.ok()) return built.rejection();
   NativeNetwork& theirs = original_->program;
   NativeNetwork& ours = (*built)->program;
 
   LatencySamples samples;
-  samples.checks = {(*built)->check};
+  samples.checks = *std::move(checks);
+  samples.checks.push_back((*built)->check);
   std::vector<std::pair<NativeSample, NativeSample>> quiet;
   std::vector<std::pair<NativeSample, NativeSample>> all;
   const Stopwatch watch;

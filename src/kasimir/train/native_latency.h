@@ -15,7 +15,7 @@ inline constexpr double native_error_allowance = 10;
 double relative_error(const std::vector<float>& found, const std::vector<float>& expected);
 
 /// Times networks as generated C, each compiled and in a process of its own, beside the original, which is compiled
-/// once. Outputs are compared with ATen before any time is taken.
+/// once. Kernels are compared with the interpreter, and outputs with ATen, before any time is taken.
 class NativeBench {
  public:
   /// `original` outlives the bench. @throws Error (system) if there is no such compiler: before hours of training.

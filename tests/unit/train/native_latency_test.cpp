@@ -25,7 +25,7 @@ LatencyOptions short_run() {
   return options;
 }
 
-TEST(NativeLatency, SamplesBothNetworksAfterComparingThemWithAten) {
+TEST(NativeLatency, SamplesBothNetworksAfterComparingThemWithTheInterpreterAndAten) {
   const Network network = small_network(0.5);
   const NetworkPlan original{&network, {}};
   NativeBench bench(original, 2, quick_to_compile());
@@ -35,10 +35,13 @@ TEST(NativeLatency, SamplesBothNetworksAfterComparingThemWithAten) {
   EXPECT_EQ(samples->original_ms.size(), samples->candidate_ms.size());
   EXPECT_GT(samples->candidate.median, 0);
   EXPECT_DOUBLE_EQ(samples->speedup, samples->original.median / samples->candidate.median);
-  ASSERT_EQ(samples->checks.size(), 1U);
-  EXPECT_TRUE(samples->checks[0].ok);
-  EXPECT_LT(samples->checks[0].error, 1e-4);
-  EXPECT_GT(samples->checks[0].error, 0);  // another order of the sums
+  // The kernel at each kind of site against the interpreter, then the C of the network against ATen.
+  ASSERT_GT(samples->checks.size(), 1U);
+  for (const VerifyResult& check : samples->checks) {
+    EXPECT_TRUE(check.ok);
+    EXPECT_LT(check.error, 1e-4);
+    EXPECT_GT(check.error, 0);  // another order of the sums
+  }
   EXPECT_THAT(samples->machine, HasSubstr("; cc "));
 }
 
