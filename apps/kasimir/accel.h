@@ -5,14 +5,11 @@
 #include "kasimir/hardware/evaluate.h"
 #include "kasimir/hardware/pipeline/layer.h"
 
-
 #include <string>
 #include <vector>
 
 /// What the parts of `kasimir accel` share: how problems, machines and mappings are named on the command line.
 namespace kasimir {
-
-
 
 /// What is to be computed: exactly one of `network`, `layer`, `problem`.
 struct AccelInput {
@@ -25,6 +22,7 @@ struct AccelInput {
   std::string layer;    ///< an equation
   std::string problem;  ///< a file
   std::string bits = "8,8,8,32";
+  bool count_epilogues = false;  ///< element-wise work behind a sum is part of its problem
 };
 void add_input_options(CLI::App& app, AccelInput& input);
 
@@ -33,13 +31,15 @@ struct AccelLayer {
   std::string name;  ///< of the first that is like it
   Problem problem;
   std::int64_t times = 1;
+  bool without_epilogue = false;  ///< element-wise work behind it is not counted
 };
 
 /// The layers to compute, equal ones together: nests of a network (whatever they come from), equations, or layers of a
 /// file. @throws Error (input).
 std::vector<AccelLayer> layers_of(const AccelInput& input);
 
-/// "8,4,8,32": input, weight, output, partial sums; one number stands for all but sums of 32 bits. @throws Error (input).
+/// "8,4,8,32": input, weight, output, partial sums; one number stands for all but sums of 32 bits. @throws Error
+/// (input).
 OperandBits parse_bits(const std::string& text);
 
 /// A preset, a TOML file or a YAML file of Timeloop, whose data spaces are those of `problem`. @throws Error (input).
@@ -51,13 +51,14 @@ Mapping mapping_of(const std::string& text, const std::string& architecture, con
 
 /// A network of the zoo or a CSV file as convolutions, without what lies between them. @throws Error (input).
 std::vector<ConvLayer> convolutions_of(const std::string& network, const std::string& file, const std::string& input,
-                                       double width, const Precision& bits);
+                                       double width, const LayerBits& bits);
 
 /// The subcommands of `accel`, each in its own file.
 void add_accel_eval(CLI::App& app, Action& action);
 void add_accel_map(CLI::App& app, Action& action);
 void add_accel_pipeline(CLI::App& app, Action& action);
 void add_accel_check(CLI::App& app, Action& action);
+void add_accel_compare(CLI::App& app, Action& action);
 void add_accel_presets(CLI::App& app, Action& action);
 
 }  // namespace kasimir

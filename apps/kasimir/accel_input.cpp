@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/accel.h"
 #include "kasimir/options.h"
-#include "kasimir/search_spec.h"
 #include "kasimir/sites.h"
 
 #include "kasimir/base/error.h"
@@ -15,6 +14,7 @@
 #include "kasimir/nest/passes.h"
 #include "kasimir/nest/schedule.h"
 #include "kasimir/network/lower.h"
+#include "kasimir/network/zoo.h"
 #include "kasimir/primitive/catalog.h"
 #include "kasimir/synth/solver.h"
 
@@ -23,6 +23,13 @@
 
 namespace kasimir {
 namespace {
+
+Network network_of(const std::string& name, const std::string& input, double width) {
+  ZooOptions options = zoo_record(name).defaults;
+  if (!input.empty()) options.input = parse_input(input);
+  options.width = width;
+  return zoo_network(name, options);
+}
 
 bool is_yaml(const std::string& file) { return file.ends_with(".yaml") || file.ends_with(".yml"); }
 
@@ -43,12 +50,11 @@ Problem with_plain_names(Problem problem) {
   return problem;
 }
 
-void add_layer(std::vector<AccelLayer>& layers, std::string name, Problem problem) {
-  const auto known = std::ranges::find(layers, problem, &AccelLayer::problem);
-  if (known != layers.end())
-    ++known->times;
-  else
-    layers.push_back({std::move(name), std::move(problem), 1});
+void add_layer(std::vector<AccelLayer>& layers, std::string name, Problem problem, bool without_epilogue = false) {
+  auto known = std::ranges::find(layers, problem, &AccelLayer::problem);
+  if (known == layers.end()) known = layers.insert(known, {std::move(name), std::move(problem), 0, false});
+  ++known->times;
+  known->without_epilogue = known->without_epilogue || without_epilogue;
 }
 
 /// The kernel with values for its free sizes at all sites.
@@ -68,7 +74,7 @@ Kernel kernel_at(const std::string& file, const std::vector<SiteRef>& sites) {
 }
 
 std::vector<AccelLayer> network_layers(const AccelInput& input) {
-  const Network network = network_for(input.network, input.width, parse_input(input.input), 0);
+  const Network network = network_of(input.network, input.input, input.width);
   NetworkPlan plan{&network, {}};
   if (!input.kernel.empty()) {
     const auto sites = find_sites(network, {input.replace, input.keep});
@@ -78,10 +84,12 @@ std::vector<AccelLayer> network_layers(const AccelInput& input) {
   if (!lowered.ok()) throw input_error("{} has no loop nests: {}", input.network, lowered.rejection().str());
   const NestProgram program = schedule(simplify(lowered->graph));
   std::vector<AccelLayer> layers;
-  for (const Nest& nest : program.run) {
+  for (Nest nest : program.run) {
+    const bool drop = !input.count_epilogues && !nest.epilogue.empty();
+    if (drop) nest.epilogue.clear();
     const auto problem = problem_of(program, nest, parse_bits(input.bits));
     if (!problem.ok()) throw input_error("nest {} of {}: {}", nest.name, input.network, problem.rejection().str());
-    add_layer(layers, nest.name, with_plain_names(*problem));
+    add_layer(layers, nest.name, with_plain_names(*problem), drop);
   }
   return layers;
 }
@@ -119,7 +127,7 @@ std::vector<AccelLayer> file_layers(const AccelInput& input) {
   if (is_yaml(file)) {
     const std::string text = read_file(file);
     if (!load_yaml(text, file).IsSequence())
-      return {{std::filesystem::path(file).stem().string(), parse_timeloop_problem(text, file, bits), 1}};
+      return {{std::filesystem::path(file).stem().string(), parse_timeloop_problem(text, file, bits), 1, false}};
     for (NamedProblem& one : parse_zigzag_workload(text, file))
       add_layer(layers, std::move(one.name), std::move(one.problem));
   } else if (file.ends_with(".csv")) {
@@ -151,6 +159,9 @@ void add_input_options(CLI::App& app, AccelInput& input) {
   app.add_option("--input", input.input, "with --network: image size such as 3x224x224");
   app.add_option("--width", input.width, "with --network: multiplies its channels")->capture_default_str();
   app.add_option("--batch", input.batch, "images")->capture_default_str();
+  app.add_flag("--count-epilogues", input.count_epilogues,
+               "with --network: count what follows a sum element by element as part of every operation (default: it is "
+               "done on the way out and not counted)");
   app.add_option("--layer", input.layer, "an equation such as \"O[m,n] += I[m,k] * W[k,n] for m=64 n=64 k=64\"");
   app.add_option("--problem", input.problem,
                  "a file: YAML of Timeloop or ZigZag, CSV of layers (ours or SCALE-Sim's), or one equation a line");
@@ -176,7 +187,7 @@ std::vector<AccelLayer> layers_of(const AccelInput& input) {
   if (ways != 1) throw input_error("{} of --network, --layer and --problem are given, one is needed", ways);
   if (!input.kernel.empty() && input.network.empty()) throw input_error("--kernel needs --network, for its sites");
   if (input.batch < 1) throw input_error("--batch is {}, at least 1 is needed", input.batch);
-  if (!input.layer.empty()) return {{"layer", parse_problem(input.layer), 1}};
+  if (!input.layer.empty()) return {{"layer", parse_problem(input.layer), 1, false}};
   return input.network.empty() ? file_layers(input) : network_layers(input);
 }
 
@@ -203,17 +214,19 @@ Mapping mapping_of(const std::string& text, const std::string& architecture, con
 }
 
 std::vector<ConvLayer> convolutions_of(const std::string& name, const std::string& file, const std::string& input,
-                                       double width, const Precision& bits) {
+                                       double width, const LayerBits& bits) {
   if (!file.empty()) return csv_layers(file);
-  const Network network = network_for(name, width, parse_input(input), 0);
+  const Network network = network_of(name, input, width);
   std::vector<ConvLayer> layers;
   for (std::size_t i = 1; i < network.layers().size(); ++i) {
     const Layer& layer = network.layers()[i];
     const Shape3 in = network.input_of(static_cast<int>(i));
     ConvLayer made;
     if (const auto* conv = std::get_if<layer::Conv>(&layer.op)) {
-      if (conv->dilation != 1) throw input_error("{} is dilated by {}, which the template has not", layer.name, conv->dilation);
-      made = {.cin = static_cast<int>(conv->in),
+      if (conv->dilation != 1)
+        throw input_error("{} is dilated by {}, which the template has not", layer.name, conv->dilation);
+      made = {.name = {},
+              .cin = static_cast<int>(conv->in),
               .cout = static_cast<int>(conv->out),
               .height = static_cast<int>(in.h),
               .width = static_cast<int>(in.w),
@@ -222,7 +235,8 @@ std::vector<ConvLayer> convolutions_of(const std::string& name, const std::strin
               .stride = static_cast<int>(conv->stride),
               .groups = static_cast<int>(conv->groups),
               .padding_h = static_cast<int>(2 * conv->pad_h),
-              .padding_w = static_cast<int>(2 * conv->pad_w)};
+              .padding_w = static_cast<int>(2 * conv->pad_w),
+              .bits = bits};
     } else if (const auto* linear = std::get_if<layer::Linear>(&layer.op)) {
       made = fully_connected("", static_cast<int>(linear->in), static_cast<int>(linear->out));
     } else {

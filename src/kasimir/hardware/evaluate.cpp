@@ -144,7 +144,7 @@ std::string totals_text(const CostModel& model, const Evaluation& evaluation) {
 
 }  // namespace
 
-std::string report(const CostModel& model, const Evaluation& evaluation) {
+std::string report_text(const CostModel& model, const Evaluation& evaluation) {
   std::string text;
   if (evaluation.finished) text = rows_text(model, evaluation) + "\n" + totals_text(model, evaluation);
   for (int i = 0; i < evaluation.counts.violation_count; ++i)

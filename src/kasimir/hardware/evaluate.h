@@ -65,7 +65,7 @@ struct LevelRow {
 std::vector<LevelRow> level_rows(const CostModel& model, const Evaluation& evaluation);
 
 /// The rows as a table, and below it cycles, energy and area with what they are made of.
-std::string report(const CostModel& model, const Evaluation& evaluation);
+std::string report_text(const CostModel& model, const Evaluation& evaluation);
 
 /// Mappings per second of one thread, which evaluates the list again and again for at least `seconds`.
 double evaluations_per_second(const CostModel& model, const std::vector<Mapping>& mappings, double seconds);

@@ -157,7 +157,7 @@ TEST(Evaluate, CanStopAtTheFirstViolation) {
   small.buffer().capacity_bits = 600;
   EXPECT_FALSE(small.run().finished);
   EXPECT_FALSE(small.run().fits());
-  EXPECT_EQ(report(small.model(), small.run()),
+  EXPECT_EQ(report_text(small.model(), small.run()),
             "does not fit: level buffer would hold 688 bit, its capacity is 600 bit\n");
 }
 
@@ -264,7 +264,7 @@ TEST(Evaluate, ReportsEveryLevelAndOperand) {
   Small small;
   small.architecture.compute.energy_pj = 0.5;
   small.dram().bandwidth = 8;
-  EXPECT_EQ(report(small.model(), small.run()),
+  EXPECT_EQ(report_text(small.model(), small.run()),
             "level   operand  instances  kept  width  reads  fills  updates  energy\n"
             "                                    bit                             nJ\n"
             "dram    W                1    48      8     48      0        0    0.00\n"
