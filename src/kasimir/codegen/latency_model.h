@@ -26,7 +26,7 @@ struct TimedWork {
 /// as kinds of work, all with positive times: a failed check otherwise.
 LatencyModel fit_latency_model(std::span<const TimedWork> samples);
 
-/// Constants fitted by `kasimir bench kernels --count 200` on the machine of docs/results.md (an AMD EPYC core with
+/// Constants fitted by `kasimir bench kernels` on the machine of docs/results.md (an AMD EPYC core with
 /// AVX-512). Elsewhere, only ratios of its predictions are of use.
 LatencyModel reference_latency_model();
 

@@ -112,8 +112,7 @@ bool attach(Nest& nest, const Nest& follower) {
   std::vector<BoundCoord> out_at;
   for (const BoundCoord& coord : follower.out_at) out_at.push_back(rewritten(coord, *forms));
   nest.out_at = std::move(out_at);
-  nest.out = follower.out;
-  nest.name = follower.name;
+  nest.out = follower.out;  // the name stays that of what is reduced
   return true;
 }
 

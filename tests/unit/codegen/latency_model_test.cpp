@@ -2,6 +2,7 @@
 #include "kasimir/codegen/latency_model.h"
 
 #include "kasimir/base/rng.h"
+#include "kasimir/codegen/machine_peak.h"
 #include "kasimir/codegen/native.h"
 #include "kasimir/network/zoo.h"
 
@@ -93,6 +94,28 @@ TEST(LatencyModel, TheReferenceTellsAFastNetworkFromASlowOne) {
   EXPECT_TRUE(std::ranges::all_of(model.seconds_per, [](double rate) { return rate >= 0; }));
   EXPECT_LT(model.predict(zoo_work("resnet8", 8)), model.predict(zoo_work("resnet20", 8)));
   EXPECT_LT(model.predict(zoo_work("resnet20", 1)), model.predict(zoo_work("resnet20", 8)));
+}
+
+TEST(MachinePeak, TellsTheBandwidthOfTheNextLargerArray) {
+  MachinePeak peak;
+  peak.bandwidth = {{1 << 15, 200e9}, {1 << 17, 100e9}};
+  EXPECT_EQ(peak.bandwidth_of(1), 200e9);
+  EXPECT_EQ(peak.bandwidth_of(1 << 15), 200e9);
+  EXPECT_EQ(peak.bandwidth_of((1 << 15) + 1), 100e9);
+  EXPECT_EQ(peak.bandwidth_of(1 << 30), 100e9);
+}
+
+TEST(MachinePeak, IsMeasuredByAProgram) {
+  const auto peak = measure_peak(host_target());
+  ASSERT_TRUE(peak.ok()) << peak.rejection().str();
+  EXPECT_EQ(peak->lanes, host_target().lanes);
+  EXPECT_GT(peak->vector_operations, 0);
+  EXPECT_DOUBLE_EQ(peak->gflops(), 2e-9 * peak->lanes * peak->vector_operations);
+  ASSERT_GE(peak->bandwidth.size(), 3U);
+  for (std::size_t i = 0; i < peak->bandwidth.size(); ++i) {
+    EXPECT_GT(peak->bandwidth[i].second, 0);
+    EXPECT_GT(peak->bandwidth[i].first, i > 0 ? peak->bandwidth[i - 1].first : 0);
+  }
 }
 
 }  // namespace
