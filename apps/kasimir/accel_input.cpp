@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/accel.h"
 #include "kasimir/options.h"
+#include "kasimir/search_spec.h"
 #include "kasimir/sites.h"
 
 #include "kasimir/base/error.h"
@@ -14,22 +15,12 @@
 #include "kasimir/nest/passes.h"
 #include "kasimir/nest/schedule.h"
 #include "kasimir/network/lower.h"
-#include "kasimir/network/zoo.h"
-#include "kasimir/primitive/catalog.h"
-#include "kasimir/synth/solver.h"
 
 #include <algorithm>
 #include <filesystem>
 
 namespace kasimir {
 namespace {
-
-Network network_of(const std::string& name, const std::string& input, double width) {
-  ZooOptions options = zoo_record(name).defaults;
-  if (!input.empty()) options.input = parse_input(input);
-  options.width = width;
-  return zoo_network(name, options);
-}
 
 bool is_yaml(const std::string& file) { return file.ends_with(".yaml") || file.ends_with(".yml"); }
 
@@ -57,28 +48,12 @@ void add_layer(std::vector<AccelLayer>& layers, std::string name, Problem proble
   known->without_epilogue = known->without_epilogue || without_epilogue;
 }
 
-/// The kernel with values for its free sizes at all sites.
-Kernel kernel_at(const std::string& file, const std::vector<SiteRef>& sites) {
-  const std::vector<SiteLoad> loads = site_loads(sites);
-  std::vector<Site> places;
-  for (const SiteLoad& load : loads) places.push_back(load.site);
-  Kernel kernel = parse_and_check(read_file(file), catalog(), SiteSet(places, {}), file);
-  const bool complete = std::ranges::all_of(places, [&](const Site& site) {
-    const Binding fit = kernel.fit_at(site);
-    return std::ranges::all_of(kernel.free_symbols(), [&](Symbol symbol) { return fit.has(symbol); });
-  });
-  if (complete) return kernel;
-  const auto fitted = fit(kernel, *lower(kernel, SiteSet(places, kernel.choices)), loads, Budget{}, {});
-  if (!fitted.ok()) throw unsolved_error("no values for the free sizes of {}: {}", file, fitted.rejection().str());
-  return kernel;
-}
-
 std::vector<AccelLayer> network_layers(const AccelInput& input) {
-  const Network network = network_of(input.network, input.input, input.width);
+  const Network network = network_for(input.network, input.width, parse_input(input.input), 0);
   NetworkPlan plan{&network, {}};
   if (!input.kernel.empty()) {
     const auto sites = find_sites(network, {input.replace, input.keep});
-    plan = replace_with(network, sites, kernel_at(input.kernel, sites));
+    plan = replace_with(network, sites, read_kernel(input.kernel, site_loads(sites)));
   }
   auto lowered = lower_network(plan, input.batch);
   if (!lowered.ok()) throw input_error("{} has no loop nests: {}", input.network, lowered.rejection().str());
@@ -111,8 +86,7 @@ Problem problem_of_layer(const ConvLayer& layer, const OperandBits& bits, std::i
 /// A header tells our own lists from the two kinds of SCALE-Sim.
 std::vector<ConvLayer> csv_layers(const std::string& file) {
   const std::string text = read_file(file);
-  std::string header = text.substr(0, text.find('\n'));
-  std::ranges::transform(header, header.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string header = lower_case(text.substr(0, text.find('\n')));
   if (header.find("ifmap") != std::string::npos) return parse_scale_sim_topology(text, file);
   if (header.find("cin") == std::string::npos && header.find('m') != std::string::npos &&
       std::ranges::count(header, ',') <= 4)
@@ -216,7 +190,7 @@ Mapping mapping_of(const std::string& text, const std::string& architecture, con
 std::vector<ConvLayer> convolutions_of(const std::string& name, const std::string& file, const std::string& input,
                                        double width, const LayerBits& bits) {
   if (!file.empty()) return csv_layers(file);
-  const Network network = network_of(name, input, width);
+  const Network network = network_for(name, width, parse_input(input), 0);
   std::vector<ConvLayer> layers;
   for (std::size_t i = 1; i < network.layers().size(); ++i) {
     const Layer& layer = network.layers()[i];

@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 namespace kasimir {
@@ -32,13 +31,8 @@ struct PipelineCommand {
 };
 
 const Board& board_of(const std::string& text) {
-  const auto lower = [](std::string_view name) {
-    std::string small(name);
-    std::ranges::transform(small, small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return small;
-  };
   for (const Board& board : boards())
-    if (lower(board.name) == lower(text)) return board;
+    if (lower_case(board.name) == lower_case(text)) return board;
   return board_named(text);
 }
 

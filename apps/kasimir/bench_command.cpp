@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kasimir/bench_evaluator.h"
 #include "kasimir/bench_kernels.h"
 #include "kasimir/bench_roofline.h"
 #include "kasimir/command.h"
@@ -157,8 +158,10 @@ int run(const BenchCommand& options) {
   if (options.what == "kernels") return run_kernels(options);
   if (options.what == "roofline")
     return bench_roofline({options.networks, options.batch, options.tune, options.samples, options.json});
+  if (options.what == "evaluator") return bench_evaluator({options.seconds, options.json});
   if (options.what != "sampler")
-    throw input_error("unknown benchmark `{}`, there are `sampler`, `kernels` and `roofline`", options.what);
+    throw input_error("unknown benchmark `{}`, there are `sampler`, `kernels`, `roofline` and `evaluator`",
+                      options.what);
   Table table({{"sites", "", Table::Align::left},
                {"primitives", "", Table::Align::left},
                {"budget", "", Table::Align::left},
@@ -213,9 +216,11 @@ void add_bench(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("bench", "measures the sampler, or generated C");
   auto options = std::make_shared<BenchCommand>();
   command
-      ->add_option("what", options->what,
-                   "sampler; kernels: speed as generated C, in eager PyTorch, and beside the convolution; roofline: "
-                   "contractions of networks against what a core can do")
+      ->add_option(
+          "what", options->what,
+          "sampler; kernels: speed as generated C, in eager PyTorch, and beside the convolution; roofline: "
+          "contractions of networks against what a core can do; evaluator: mappings that the accelerator engine "
+          "costs in a second")
       ->capture_default_str();
   command->add_option("--attempts", options->attempts, "for each row of the table")->capture_default_str();
   command->add_option("--sites", options->sites, "only this row: resnet18, resnet18-32x32, van-tiny, resnet18-strided");
@@ -228,7 +233,9 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("--kernel", options->kernel, "kernels: the one of this file instead of sampled ones");
   command->add_option("--batch", options->batch, "kernels, roofline: images per run")->capture_default_str();
   command->add_option("--threads", options->threads, "kernels: threads of both")->capture_default_str();
-  command->add_option("--seconds", options->seconds, "kernels: time for samples, for each kernel and site")
+  command
+      ->add_option("--seconds", options->seconds,
+                   "kernels: time for samples, for each kernel and site; evaluator: for each number")
       ->capture_default_str();
   command->add_option("--networks", options->networks, "roofline: of the zoo")->delimiter(',')->capture_default_str();
   command->add_option("--tune", options->tune, "roofline: seconds of tuning for each network")->capture_default_str();

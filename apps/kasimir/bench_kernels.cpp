@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/bench_kernels.h"
+#include "kasimir/sites.h"
 
-#include "kasimir/base/files.h"
 #include "kasimir/base/statistics.h"
 #include "kasimir/base/table.h"
 #include "kasimir/codegen/latency_model.h"
 #include "kasimir/primitive/catalog.h"
-#include "kasimir/synth/solver.h"
 #include "kasimir/train/kernel_latency.h"
 #include "kasimir/train/machine.h"
 
@@ -40,7 +39,7 @@ struct Total {
     eager_ms += times * timing.eager.median;
     counts.nominal += times * timing.counts.nominal;
     counts.executed += times * timing.counts.executed;
-    for (std::size_t k = 0; k < work_kinds; ++k) work[k] += times * timing.work[k];
+    add_work(work, timing.work, times);
     samples.push_back({timing.work, timing.native.median / 1e3});
     error = std::max(error, timing.error);
     compile_seconds.push_back(timing.compile_seconds);
@@ -98,23 +97,13 @@ Outcome<Total> time_everywhere(const Kernel& kernel, const BenchKernels& options
 
 /// Sampled kernels with different texts, or the one of the file.
 std::vector<Kernel> kernels_of(const BenchKernels& options) {
+  if (!options.kernel.empty()) return {read_kernel(options.kernel, options.loads, options.sampling.budget)};
   const Sampler sampler(catalog(), options.loads, options.sampling, options.seed);
-  if (options.kernel.empty()) {
-    SampleMemory memory(sampler);
-    std::vector<Kernel> kernels;
-    for (std::uint64_t i = 0; std::ssize(kernels) < options.count && i < most_attempts; ++i)
-      if (auto drawn = sampler.attempt(i, memory); drawn.ok()) kernels.push_back(std::move(drawn->kernel));
-    return kernels;
-  }
-  std::vector<Site> sites;
-  for (const SiteLoad& load : options.loads) sites.push_back(load.site);
-  Kernel kernel = parse_and_check(read_file(options.kernel), catalog(), SiteSet(sites, {}), options.kernel);
-  if (!kernel.free_symbols().empty() && kernel.fits.empty()) {
-    const auto graph = lower(kernel, SiteSet(sites, kernel.choices));
-    if (const auto fitted = fit(kernel, *graph, options.loads, options.sampling.budget, {}); !fitted.ok())
-      throw unsolved_error("no values for the free sizes of {}: {}", options.kernel, fitted.rejection().str());
-  }
-  return {std::move(kernel)};
+  SampleMemory memory(sampler);
+  std::vector<Kernel> kernels;
+  for (std::uint64_t i = 0; std::ssize(kernels) < options.count && i < most_attempts; ++i)
+    if (auto drawn = sampler.attempt(i, memory); drawn.ok()) kernels.push_back(std::move(drawn->kernel));
+  return kernels;
 }
 
 /// How well times are told before kernels are compiled.
@@ -128,7 +117,8 @@ Prediction judge(const std::vector<double>& told_ms, const std::vector<double>& 
   return {rank_correlation(told_ms, measured_ms), median(errors)};
 }
 
-/// Each kernel's time over all sites by a model that was fitted without it and one kernel in `folds` others.
+/// Each kernel's time over all sites by a model that was fitted without it: one kernel in `folds` is left out at a
+/// time.
 std::vector<double> held_out_ms(const std::vector<Total>& totals, std::size_t folds) {
   std::vector<double> told(totals.size());
   for (std::size_t fold = 0; fold < folds; ++fold) {
@@ -141,7 +131,8 @@ std::vector<double> held_out_ms(const std::vector<Total>& totals, std::size_t fo
   return told;
 }
 
-/// The rates of a model that was fitted to all kernels, fastest first unit by unit, and how it does on others.
+/// How well a model does on kernels that it was not fitted to, how well the committed constants do, and the rates of a
+/// model that was fitted to all kernels.
 void print_model(const std::vector<Total>& totals, const std::vector<double>& times) {
   constexpr std::size_t folds = 5;
   std::vector<TimedWork> samples;

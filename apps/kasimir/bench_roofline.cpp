@@ -30,12 +30,9 @@ struct Row {
   [[nodiscard]] double share() const { return attainable / seconds; }
 };
 
-bool is_contraction(const NestProgram& program, const Nest& nest, const Method& method) {
-  if (std::holds_alternative<UseLoops>(method) || !sums_products(nest)) return false;
-  std::int64_t sum = 1;
-  for (std::size_t loop = static_cast<std::size_t>(nest.free); loop < nest.loops.size(); ++loop)
-    sum *= nest.loops[loop].extent;
-  return sum >= shortest_sum && program.batch > 0;
+bool is_contraction(const Nest& nest, const Method& method) {
+  return !std::holds_alternative<UseLoops>(method) && sums_products(nest) &&
+         nest.points() / nest.results() >= shortest_sum;
 }
 
 std::vector<Row> rows_of(const std::string& name, const BenchRoofline& options, const MachinePeak& peak) {
@@ -46,14 +43,11 @@ std::vector<Row> rows_of(const std::string& name, const BenchRoofline& options, 
   auto made = network_as_c(plan, options.batch, random_weights(plan, 1), names).value();
   if (options.tune_seconds > 0) {
     TuningCache cache;
-    TuneOptions how;
-    how.seconds = options.tune_seconds;
-    const auto tuned = tune(made.made.program, names, made.weights, cache, how);
+    const auto tuned = tune_network(made, names, cache, {.seconds = options.tune_seconds});
     if (!tuned.ok()) throw unsolved_error("{} cannot be tuned: {}", name, tuned.rejection().str());
-    made.made.c = generate_c(made.made.program, tuned->methods, names);
   }
-  const auto counts = count_nests(made.made, names.target);
   const NestProgram& program = made.made.program;
+  const auto counts = count_nests(program, made.made.c.methods, names.target);
   names.timed = true;
   auto built = NativeNetwork::build(generate_c(program, made.made.c.methods, names), names, made.weights);
   if (!built.ok()) throw unsolved_error("{} cannot be run: {}", name, built.rejection().str());
@@ -65,7 +59,7 @@ std::vector<Row> rows_of(const std::string& name, const BenchRoofline& options, 
   std::vector<Row> rows;
   for (std::size_t i = 0; i < program.run.size(); ++i) {
     const Method& method = made.made.c.methods[i];
-    if (!is_contraction(program, program.run[i], method)) continue;
+    if (!is_contraction(program.run[i], method)) continue;
     const auto count = [&](Work kind) { return counts[i][static_cast<std::size_t>(kind)]; };
     Row row{program.run[i].name,
             str(method),

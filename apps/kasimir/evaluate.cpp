@@ -2,16 +2,17 @@
 #include "kasimir/evaluate.h"
 
 #include "kasimir/options.h"
-#include "kasimir/primitive/catalog.h"
 #include "kasimir/sampling.h"
 #include "kasimir/sites.h"
+
+#include "kasimir/base/files.h"
+#include "kasimir/primitive/catalog.h"
 #include "kasimir/train/latency.h"
 #include "kasimir/train/screen.h"
 #include "kasimir/train/trainer.h"
 
 #include <algorithm>
 #include <functional>
-#include <system_error>
 
 namespace kasimir {
 
@@ -20,7 +21,8 @@ namespace {
 /// Attempts that one trial number may use: far more than the few that a legal kernel takes.
 constexpr std::uint64_t attempts_per_trial = 20000;
 
-/// Kernels that one trial number may draw beyond the latency budget: each costs the nests of the whole network.
+/// Kernels that one trial number may draw beyond the latency budget: each costs the nests of the whole network. A
+/// judgement, as the attempts are.
 constexpr int most_too_slow = 300;
 
 /// A prediction this far above the limit rules a kernel out: half of them are nearer than that to what is measured
@@ -31,9 +33,7 @@ Shape3 image_shape(const ImageSet& images) { return {images.channels, images.hei
 
 /// Whole or not at all, however the process ends.
 void save_whole(const Model& model, const std::filesystem::path& path) {
-  std::error_code failed;
-  std::filesystem::create_directories(path.parent_path(), failed);
-  if (failed) throw system_error("cannot make the folder {}: {}", path.parent_path().string(), failed.message());
+  make_folder(path.parent_path());
   std::filesystem::path half = path;
   half += ".part";
   model.save(half);
@@ -146,13 +146,13 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
 }
 
 History Evaluator::history() const {
-  const auto store = study::Store::view(study_);
-  std::vector<study::RungResult> results = store.results(study::Rung::quick);
+  const auto store = std::make_shared<study::Store>(study::Store::view(study_));
+  std::vector<study::RungResult> results = store->results(study::Rung::quick);
   std::erase_if(results, [](const study::RungResult& result) { return result.trial == 0; });
   std::ranges::stable_sort(results, std::ranges::greater{}, &study::RungResult::accuracy);
   History seen;
   for (const study::RungResult& result : results) seen.ranked.push_back(result.trial);
-  seen.kernel = [path = study_](int trial) { return study::Store::view(path).trial(trial).kernel; };
+  seen.kernel = [store](int trial) { return store->trial(trial).kernel; };
   return seen;
 }
 

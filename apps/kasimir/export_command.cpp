@@ -14,7 +14,6 @@
 #include "kasimir/codegen/pytorch.h"
 #include "kasimir/primitive/catalog.h"
 #include "kasimir/study/store.h"
-#include "kasimir/synth/solver.h"
 #include "kasimir/train/batches.h"
 #include "kasimir/train/trainer.h"
 
@@ -24,7 +23,6 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <system_error>
 
 namespace kasimir {
 namespace {
@@ -109,22 +107,6 @@ ImageSet noise(Shape3 shape) {
   return set;
 }
 
-/// A kernel from a file, with values for its free sizes.
-Kernel kernel_from(const std::string& path, const std::vector<SiteRef>& sites) {
-  const auto loads = site_loads(sites);
-  std::vector<Site> places;
-  for (const SiteLoad& load : loads) places.push_back(load.site);
-  Kernel kernel = parse_and_check(read_file(path), catalog(), SiteSet(places, {}), path);
-  const bool complete = std::ranges::all_of(places, [&](const Site& site) {
-    const Binding fit = kernel.fit_at(site);
-    return std::ranges::all_of(kernel.free_symbols(), [&](Symbol symbol) { return fit.has(symbol); });
-  });
-  if (complete) return kernel;
-  const auto fitted = fit(kernel, *lower(kernel, SiteSet(places, kernel.choices)), loads, Budget{}, {});
-  if (!fitted.ok()) throw unsolved_error("no values for the free sizes of {}: {}", path, fitted.rejection().str());
-  return kernel;
-}
-
 /// A network of the zoo with weights from a file, or random ones.
 Subject from_zoo(const ExportCommand& options) {
   Subject subject;
@@ -134,7 +116,7 @@ Subject from_zoo(const ExportCommand& options) {
   subject.notes = {{"network", subject.network->name()}};
   if (!options.kernel.empty()) {
     const auto sites = find_sites(*subject.network, {options.common.replace, options.common.keep});
-    subject.plan = replace_with(*subject.network, sites, kernel_from(options.kernel, sites));
+    subject.plan = replace_with(*subject.network, sites, read_kernel(options.kernel, site_loads(sites)));
     subject.notes.emplace_back("kernel", options.kernel);
   }
   subject.model = std::make_shared<Model>(subject.plan);
@@ -168,26 +150,19 @@ void train_again(const SearchSpec& spec, const Dataset& data, Subject& subject) 
   if (trained.test) subject.notes.emplace_back("test accuracy", fmt::format("{:.4f}", trained.test->accuracy));
 }
 
-/// What the study knows of the training that gave a finalist's weights.
-void note_training(const study::Store& store, int trial, int repetition, ExportNotes& notes) {
-  for (const study::Job& job : store.jobs_of(trial)) {
-    if (job.rung != study::Rung::full || job.seed != repetition || !job.accuracy) continue;
-    notes.emplace_back("recipe", job.result.value("recipe", ""));
-    notes.emplace_back("repetition", std::to_string(repetition));
-    notes.emplace_back("validation accuracy", fmt::format("{:.4f}", *job.accuracy));
-  }
-}
-
-/// The weights that are asked for, or those that the search has kept.
+/// The weights that are asked for, or those of the first repetition that the search has kept, with what the study knows
+/// of their training.
 std::string weights_of(const ExportCommand& options, const study::Store& store, const std::string& study,
                        ExportNotes& notes) {
   if (!options.weights.empty()) return options.weights;
-  constexpr int most_repetitions = 100;
-  for (int repetition = 0; repetition < most_repetitions; ++repetition)
-    if (const auto path = weights_path(study, options.trial, repetition); std::filesystem::exists(path)) {
-      note_training(store, options.trial, repetition, notes);
-      return path.string();
-    }
+  for (const study::Job& job : store.jobs_of(options.trial)) {
+    const auto path = weights_path(study, options.trial, job.seed);
+    if (job.rung != study::Rung::full || !job.accuracy || !std::filesystem::exists(path)) continue;
+    notes.emplace_back("recipe", job.result.value("recipe", ""));
+    notes.emplace_back("repetition", std::to_string(job.seed));
+    notes.emplace_back("validation accuracy", fmt::format("{:.4f}", *job.accuracy));
+    return path.string();
+  }
   throw input_error("there are no weights of trial {} beside {}: a search keeps those of finalists", options.trial,
                     study)
       .note("--train trains the trial again with the study's longest recipe; --weights FILE takes those of a file");
@@ -284,9 +259,7 @@ void write(const Subject& subject, const Format& format, const std::filesystem::
   notes.emplace_back("pixels", "(value / 255 - mean) / deviation, per channel");
   notes.emplace_back("mean", fmt::format("{}", fmt::join(pixels.mean, " ")));
   notes.emplace_back("deviation", fmt::format("{}", fmt::join(pixels.deviation, " ")));
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) throw system_error("cannot make the folder {}: {}", folder.string(), failed.message());
+  make_folder(folder);
   const ExportCheck check = expected(subject);
   std::vector<ExportedFile> files = format.write({subject.plan, subject.model->tensors(), notes, check, options});
   files.push_back(check_file(*subject.network, check));

@@ -99,7 +99,7 @@ int run(const SampleCommand& options) {
   }
   const Sampler sampler(catalog(), loads, sampling, options.common.seed);
   if (options.enumerate > 0) return enumerate_kernels(sampler, options.enumerate, options.json);
-  if (!options.out.empty()) std::filesystem::create_directories(options.out);
+  if (!options.out.empty()) make_folder(options.out);
 
   const auto seen = open_seen(options.seen, sampler);
   std::size_t kept = 0;

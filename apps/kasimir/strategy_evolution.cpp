@@ -11,6 +11,7 @@
 namespace kasimir {
 namespace {
 
+// The numbers below are judgements: no benchmark of strategies stands behind them yet.
 /// Kernels drawn at random before any is bred: a first generation.
 constexpr std::size_t first_generation = 16;
 /// Of those that follow, so many are still drawn at random, and so many are crossed; the others are mutated.

@@ -108,4 +108,11 @@ void write_file(const std::filesystem::path& path, std::string_view content) {
   replace_file(target.empty() ? path : target, content, exists ? old.st_mode & 0777U : 0644U);
 }
 
+void make_folder(const std::filesystem::path& path) {
+  if (path.empty()) return;  // the parent of a name without a folder
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed) throw system_error("cannot make the folder {}: {}", path.string(), failed.message());
+}
+
 }  // namespace kasimir

@@ -15,4 +15,7 @@ std::string read_file(const std::filesystem::path& path);
 /// @throws Error (system) on a full disk, a missing folder or a refused write; the old file is then unchanged.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
+/// Makes the folder and those above it, where they are not there. @throws Error (system) with the system's reason.
+void make_folder(const std::filesystem::path& path);
+
 }  // namespace kasimir

@@ -14,6 +14,7 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 /// Without white space at both ends.
 std::string_view trim(std::string_view text);
+std::string lower_case(std::string_view text);  ///< of the letters a to z
 
 /// The names nearest to `name` by edit distance, best first, at most 3 and only those that are plausibly meant:
 /// up to one edit (insert, drop, change, swap of neighbours) for each 3 characters, where another case is half an edit;

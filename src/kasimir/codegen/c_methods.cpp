@@ -63,4 +63,10 @@ std::vector<std::vector<Method>> possible_methods(const NestProgram& program, co
   return all;
 }
 
+std::vector<Method> default_methods(const NestProgram& program, const CTarget& target) {
+  std::vector<Method> methods;
+  for (const auto& possible : possible_methods(program, target)) methods.push_back(possible.front());
+  return methods;
+}
+
 }  // namespace kasimir

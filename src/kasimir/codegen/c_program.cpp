@@ -449,9 +449,7 @@ CProgram generate_c(const NestProgram& program, const std::vector<Method>& metho
 }
 
 CProgram generate_c(const NestProgram& program, const COptions& options) {
-  std::vector<Method> methods;
-  for (const auto& possible : possible_methods(program, options.target)) methods.push_back(possible.front());
-  return generate_c(program, methods, options);
+  return generate_c(program, default_methods(program, options.target), options);
 }
 
 }  // namespace kasimir

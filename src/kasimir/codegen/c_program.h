@@ -64,6 +64,9 @@ std::string c_header(const NestProgram& program, const COptions& options, const 
 /// on sizes only; tuning measures.
 std::vector<std::vector<Method>> possible_methods(const NestProgram& program, const CTarget& target);
 
+/// The first of them for each nest.
+std::vector<Method> default_methods(const NestProgram& program, const CTarget& target);
+
 /// One self-contained C11 file: `NAME_prepare` turns weights into their packed form, `NAME_init` clears a workspace,
 /// `NAME_run` computes. No allocation, no global state. `methods` has one entry per nest of `run`.
 CProgram generate_c(const NestProgram& program, const std::vector<Method>& methods, const COptions& options = {});

@@ -13,7 +13,7 @@ namespace {
 
 /// What a variant asks of the processor, in the words of GCC and clang.
 struct Features {
-  int lanes;
+  CTarget target;
   std::string_view name;
   std::span<const std::string_view> needs;
   std::string_view also_gcc;  ///< of the pragma: GCC alone knows it
@@ -21,8 +21,8 @@ struct Features {
 
 constexpr std::array<std::string_view, 6> avx512{"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx2", "fma"};
 constexpr std::array<std::string_view, 2> avx2{"avx2", "fma"};
-constexpr std::array<Features, 3> levels{Features{16, "avx512", avx512, ",prefer-vector-width=512"},
-                                         Features{8, "avx2", avx2, ""}, Features{4, "plain", {}, ""}};
+constexpr std::array<Features, 3> levels{Features{{16, 32}, "avx512", avx512, ",prefer-vector-width=512"},
+                                         Features{{8, 16}, "avx2", avx2, ""}, Features{{4, 16}, "plain", {}, ""}};
 
 std::string renamed(const std::string& symbol, const Features& level) {
   return fmt::format("{}_{}", symbol, level.name);
@@ -31,7 +31,7 @@ std::string renamed(const std::string& symbol, const Features& level) {
 void write_variant(CText& text, const CProgram& variant, const Features& level) {
   const bool special = !level.needs.empty();
   if (special) {
-    text.line("#if KSM_MOST_LANES >= {}", level.lanes);
+    text.line("#if KSM_MOST_LANES >= {}", level.target.lanes);
     const std::string needs = fmt::format("{}", fmt::join(level.needs, ","));
     text.line("#if defined(__clang__)");
     text.line("#pragma clang attribute push(__attribute__((target(\"{}\"))), apply_to = function)", needs);
@@ -62,7 +62,7 @@ void write_choice(CText& text, const std::string& function, const std::string& p
       text.line("{}({});", renamed(function, level), arguments);
       continue;
     }
-    text.line("#if KSM_MOST_LANES >= {}", level.lanes);
+    text.line("#if KSM_MOST_LANES >= {}", level.target.lanes);
     std::vector<std::string> tests;
     for (std::string_view need : level.needs) tests.push_back(fmt::format("__builtin_cpu_supports(\"{}\")", need));
     text.open("if ({})", fmt::join(tests, " && "));
@@ -76,7 +76,11 @@ void write_choice(CText& text, const std::string& function, const std::string& p
 
 }  // namespace
 
-std::vector<CTarget> portable_targets() { return {{16, 32}, {8, 16}, {4, 16}}; }
+std::vector<CTarget> portable_targets() {
+  std::vector<CTarget> targets;
+  for (const Features& level : levels) targets.push_back(level.target);
+  return targets;
+}
 
 CProgram one_for_all(const NestProgram& program, const std::vector<CProgram>& variants, const COptions& options) {
   KASIMIR_CHECK(variants.size() == levels.size(), "{} variants for {} levels", variants.size(), levels.size());

@@ -42,18 +42,6 @@ std::string makefile(const ExportCOptions& options) {
       options.target ? " -march=native -mprefer-vector-width=512" : "", options.threads > 1 ? " -fopenmp" : "");
 }
 
-/// Takes the methods that are fastest on this machine.
-void tune_methods(NetworkC& network, const COptions& names, const ExportCOptions& options) {
-  KASIMIR_CHECK(options.target.has_value(), "tuning is for one processor");
-  TuningCache cache(options.tuning_cache);
-  TuneOptions how;
-  how.seconds = options.tune_seconds;
-  const auto tuned = tune(network.made.program, names, network.weights, cache, how);
-  if (!tuned.ok()) throw unsolved_error("the network cannot be tuned: {}", tuned.rejection().str());
-  cache.save();
-  network.made.c = generate_c(network.made.program, tuned->methods, names);
-}
-
 }  // namespace
 
 std::vector<ExportedFile> export_c(const NetworkPlan& plan, const std::vector<NamedTensor>& weights,
@@ -64,7 +52,12 @@ std::vector<ExportedFile> export_c(const NetworkPlan& plan, const std::vector<Na
   auto made = network_as_c(plan, options.batch, weights, names, !options.target);
   if (!made.ok())
     throw input_error("network {} cannot be written as C: {}", plan.network->name(), made.rejection().str());
-  if (options.tune_seconds > 0) tune_methods(*made, names, options);
+  if (options.tune_seconds > 0) {
+    KASIMIR_CHECK(options.target.has_value(), "tuning is for one processor");
+    TuningCache cache(options.tuning_cache);
+    const auto tuned = tune_network(*made, names, cache, {.seconds = options.tune_seconds});
+    if (!tuned.ok()) throw unsolved_error("the network cannot be tuned: {}", tuned.rejection().str());
+  }
   std::string about = "/*\n";
   for (const auto& [key, value] : notes) about += fmt::format(" * {}: {}\n", key, value);
   about += " */\n";

@@ -13,23 +13,23 @@ namespace {
 // Half of the second-level cache of the processors at hand: the other half is for weights.
 constexpr std::int64_t cache_bytes = 512 << 10;
 
-NestProgram nests_of(const BoundGraph& graph, const COptions& options) {
+}  // namespace
+
+NestProgram graph_as_nests(const BoundGraph& graph, int threads) {
   const NestProgram whole = schedule(simplify(graph));
   // Threads that share every nest take all images together.
-  const std::int64_t most = whole.batch < options.threads ? whole.batch : whole.batch / options.threads;
+  const std::int64_t most = whole.batch < threads ? whole.batch : whole.batch / threads;
   return with_sub_batches(whole, cache_bytes, most);
 }
 
-}  // namespace
-
 GraphC graph_as_c(const BoundGraph& graph, const COptions& options) {
-  GraphC made{nests_of(graph, options), {}};
+  GraphC made{graph_as_nests(graph, options.threads), {}};
   made.c = generate_c(made.program, options);
   return made;
 }
 
 GraphC graph_as_portable_c(const BoundGraph& graph, const COptions& options) {
-  GraphC made{nests_of(graph, options), {}};
+  GraphC made{graph_as_nests(graph, options.threads), {}};
   std::vector<CProgram> variants;
   for (const CTarget& target : portable_targets()) {
     COptions of = options;

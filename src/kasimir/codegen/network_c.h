@@ -6,14 +6,17 @@
 
 namespace kasimir {
 
+/// Simplifies, schedules and cuts the batch of a frozen graph, for so many threads (COptions::threads).
+NestProgram graph_as_nests(const BoundGraph& graph, int threads);
+
 /// A frozen graph as C, at the batch size that it is bound at.
 struct GraphC {
   NestProgram program;
   CProgram c;
 };
 
-/// Simplifies, cuts the batch, schedules and writes the graph with the default methods. With several threads
-/// (`options.threads`), every thread gets its share of the batch, or of every nest where there are fewer images.
+/// Writes the graph with the default methods. With several threads (`options.threads`), every thread gets its share of
+/// the batch, or of every nest where there are fewer images.
 GraphC graph_as_c(const BoundGraph& graph, const COptions& options);
 
 /// The same in one file for any processor (codegen/c_variants.h). `options.target` is not asked.

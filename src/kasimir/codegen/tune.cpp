@@ -153,8 +153,7 @@ void TuningCache::save() const {
   for (const auto& [key, method] : known_) all.known_[key] = method;
   std::string text;
   for (const auto& [key, method] : all.known_) text += method + "\t" + key + "\n";
-  std::error_code ignored;
-  std::filesystem::create_directories(path_.parent_path(), ignored);
+  make_folder(path_.parent_path());
   write_file(path_, text);
 }
 
@@ -198,6 +197,14 @@ Outcome<Tuned> tune(const NestProgram& program, const COptions& options, const s
   }
   Tuned tuned = tuning.finish(whole, cache);
   tuned.seconds = watch.seconds();
+  return tuned;
+}
+
+Outcome<Tuned> tune_network(NetworkC& network, const COptions& options, TuningCache& cache, const TuneOptions& how) {
+  auto tuned = tune(network.made.program, options, network.weights, cache, how);
+  if (!tuned.ok()) return tuned;
+  cache.save();
+  network.made.c = generate_c(network.made.program, tuned->methods, options);
   return tuned;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kasimir/codegen/native.h"
+#include "kasimir/codegen/network_c.h"
 
 #include <filesystem>
 #include <map>
@@ -14,7 +15,8 @@ namespace kasimir {
 class TuningCache {
  public:
   TuningCache() = default;  ///< keeps nothing
-  /// Reads the file if it is there; an empty path is no file. Lines that cannot be read are skipped: they are measured again.
+  /// Reads the file if it is there; an empty path is no file. Lines that cannot be read are skipped: they are measured
+  /// again.
   explicit TuningCache(std::filesystem::path path);
 
   [[nodiscard]] std::optional<Method> find(const std::string& key) const;
@@ -30,7 +32,7 @@ class TuningCache {
 struct TuneOptions {
   double seconds = 60;  ///< about how long to measure, compilations included; the default remains where time runs out
   double gain = 0.03;   ///< a method replaces the default only if it is faster by this share
-  NativeOptions native;
+  NativeOptions native = {};
 };
 
 struct Tuned {
@@ -47,5 +49,9 @@ std::vector<std::vector<Method>> tuning_candidates(const NestProgram& program, c
 /// and takes the best of each nest. Rejected as NativeNetwork where not even the default runs.
 Outcome<Tuned> tune(const NestProgram& program, const COptions& options, const std::vector<float>& weights,
                     TuningCache& cache, const TuneOptions& how = {});
+
+/// Takes the network's methods from tuning, and writes what was measured to the cache's file. Rejected as tune().
+Outcome<Tuned> tune_network(NetworkC& network, const COptions& options, TuningCache& cache,
+                            const TuneOptions& how = {});
 
 }  // namespace kasimir

@@ -46,6 +46,14 @@ bool slow(Fn fn) {
   }
 }
 
+/// Calls `visit` with the number of each nest of `run`, and how often it is computed for the whole batch.
+template <typename Visit>
+void for_each_nest(const NestProgram& program, Visit visit) {
+  for (const Segment& segment : program.segments)
+    for (std::size_t i = segment.begin; i < segment.end; ++i)
+      visit(i, static_cast<double>(program.batch) / static_cast<double>(segment.batch));
+}
+
 /// Adds up what a nest does in one run of it.
 class NestWork {
  public:
@@ -152,49 +160,45 @@ class NestWork {
 
 std::string_view work_name(Work kind) { return names[static_cast<std::size_t>(kind)]; }
 
-std::vector<WorkCounts> count_nests(const GraphC& made, const CTarget& target) {
-  const MemoryPlan plan = plan_memory(made.program, {});
+void add_work(WorkCounts& sum, const WorkCounts& more, double times) {
+  for (std::size_t k = 0; k < work_kinds; ++k) sum[k] += times * more[k];
+}
+
+std::vector<WorkCounts> count_nests(const NestProgram& program, const std::vector<Method>& methods,
+                                    const CTarget& target) {
+  const MemoryPlan plan = plan_memory(program, {});
   std::vector<WorkCounts> all;
-  for (const Segment& segment : made.program.segments)
-    for (std::size_t i = segment.begin; i < segment.end; ++i) {
-      WorkCounts counts = NestWork(made.program, made.program.run[i], plan, target).count(made.c.methods[i]);
-      const double times = static_cast<double>(made.program.batch) / static_cast<double>(segment.batch);
-      for (double& count : counts) count *= times;
-      all.push_back(counts);
-    }
+  for_each_nest(program, [&](std::size_t i, double times) {
+    add_work(all.emplace_back(), NestWork(program, program.run[i], plan, target).count(methods[i]), times);
+  });
   return all;
 }
 
-WorkCounts count_work(const GraphC& made, const CTarget& target) {
+WorkCounts count_work(const NestProgram& program, const std::vector<Method>& methods, const CTarget& target) {
   WorkCounts sum{};
-  for (const WorkCounts& counts : count_nests(made, target))
-    for (std::size_t k = 0; k < work_kinds; ++k) sum[k] += counts[k];
+  for (const WorkCounts& counts : count_nests(program, methods, target)) add_work(sum, counts);
   return sum;
 }
 
 Outcome<WorkCounts> count_work(const NetworkPlan& plan, std::int64_t batch, const CTarget& target) {
-  auto lowered = lower_network(plan, batch);
+  const auto lowered = lower_network(plan, batch);
   if (!lowered.ok()) return lowered.rejection();
-  COptions options;
-  options.target = target;
-  return count_work(graph_as_c(lowered->graph, options), target);
+  const NestProgram program = graph_as_nests(lowered->graph, 1);
+  return count_work(program, default_methods(program, target), target);
 }
 
-Multiplications count_multiplications(const GraphC& made, const CTarget& target) {
+Multiplications count_multiplications(const NestProgram& program, const std::vector<Method>& methods,
+                                      const CTarget& target) {
   Multiplications sum;
-  for (const Segment& segment : made.program.segments)
-    for (std::size_t i = segment.begin; i < segment.end; ++i) {
-      const Nest& nest = made.program.run[i];
-      if (!multiplies(nest)) continue;
-      const double all = static_cast<double>(nest.points()) * static_cast<double>(made.program.batch) /
-                         static_cast<double>(segment.batch);
-      sum.nominal += all;
-      double share = 1;
-      if (const auto* block = std::get_if<WinogradBlock>(&made.c.methods[i])) {
-        share = winograd_share(nest, *find_window_product(made.program, nest), *block, target);
-      }
-      sum.executed += share * all;
-    }
+  for_each_nest(program, [&](std::size_t i, double times) {
+    const Nest& nest = program.run[i];
+    if (!multiplies(nest)) return;
+    const double all = static_cast<double>(nest.points()) * times;
+    sum.nominal += all;
+    const auto* block = std::get_if<WinogradBlock>(&methods[i]);
+    sum.executed +=
+        block == nullptr ? all : winograd_share(nest, *find_window_product(program, nest), *block, target) * all;
+  });
   return sum;
 }
 

@@ -16,7 +16,8 @@ struct Multiplications {
   double nominal = 0;
   double executed = 0;
 };
-Multiplications count_multiplications(const GraphC& made, const CTarget& target);
+Multiplications count_multiplications(const NestProgram& program, const std::vector<Method>& methods,
+                                      const CTarget& target);
 
 /// Kinds of work that take time of their own.
 enum class Work : std::uint8_t {
@@ -38,13 +39,16 @@ inline constexpr std::size_t work_kinds = 13;
 std::string_view work_name(Work kind);  ///< "winograd products"
 
 using WorkCounts = std::array<double, work_kinds>;
+/// Adds `more`, so many times.
+void add_work(WorkCounts& sum, const WorkCounts& more, double times = 1);
 
 /// Of one run of the whole batch, on one thread: per nest of `run`.
-std::vector<WorkCounts> count_nests(const GraphC& made, const CTarget& target);
+std::vector<WorkCounts> count_nests(const NestProgram& program, const std::vector<Method>& methods,
+                                    const CTarget& target);
 /// Their sum.
-WorkCounts count_work(const GraphC& made, const CTarget& target);
+WorkCounts count_work(const NestProgram& program, const std::vector<Method>& methods, const CTarget& target);
 
-/// The same of a whole network, whatever its weights. Rejected as lower_network.
+/// The same of a whole network with the default methods, whatever its weights. Rejected as lower_network.
 Outcome<WorkCounts> count_work(const NetworkPlan& plan, std::int64_t batch, const CTarget& target);
 
 }  // namespace kasimir

@@ -61,8 +61,8 @@ Outcome<KernelTiming> time_kernel(const Kernel& kernel, const Site& site, const 
   names.threads = options.threads;
   names.input = names.output = ImageLayout::nhwc;
   const Built built = as_c(kernel, site, module, options, names);
-  timing.counts = count_multiplications(built.made, names.target);
-  timing.work = count_work(built.made, names.target);
+  timing.counts = count_multiplications(built.made.program, built.made.c.methods, names.target);
+  timing.work = count_work(built.made.program, built.made.c.methods, names.target);
   auto program = NativeNetwork::build(built.made.c, names, built.weights, native);
   if (!program.ok()) return program.rejection();
   timing.compile_seconds = program->compile_seconds();

@@ -65,11 +65,8 @@ Outcome<std::unique_ptr<NativeBench::Built>> NativeBench::build(const NetworkPla
   auto made = network_as_c(plan, batch_, weights, names);
   if (!made.ok()) return made.rejection();
   if (tuning_seconds_ > 0) {
-    const TuneOptions how{.seconds = tuning_seconds_, .native = native_};
-    const auto tuned = tune(made->made.program, names, made->weights, cache_, how);
+    const auto tuned = tune_network(*made, names, cache_, {.seconds = tuning_seconds_, .native = native_});
     if (!tuned.ok()) return tuned.rejection();
-    cache_.save();
-    made->made.c = generate_c(made->made.program, tuned->methods, names);
   }
   auto program = NativeNetwork::build(made->made.c, names, made->weights, native_);
   if (!program.ok()) return program.rejection();

@@ -92,7 +92,7 @@ TEST(CProgram, CountsFewerMultiplicationsWhereWinogradIsUsed) {
   COptions options;
   options.target = target;
   const NetworkC made = small_network(32, options);
-  const Multiplications counts = count_multiplications(made.made, target);
+  const Multiplications counts = count_multiplications(made.made.program, made.made.c.methods, target);
   const Network network = zoo_network("resnet8");
   EXPECT_EQ(counts.nominal, 32.0 * static_cast<double>(network.cost().macs));
   EXPECT_LT(counts.executed, 0.6 * counts.nominal);

@@ -5,7 +5,6 @@
 #include "kasimir/hardware/format/timeloop_parts.h"
 
 #include <algorithm>
-#include <cctype>
 
 namespace kasimir {
 
@@ -25,8 +24,7 @@ void check_timeloop_version(YamlMap& map, const std::vector<std::string>& known)
 }
 
 bool named_as_weight(std::string_view name) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(name);
   const bool number = lower.size() > 1 && parse_integer(lower.substr(1)).has_value();
   return lower.find("weight") != std::string::npos || lower.find("filter") != std::string::npos ||
          (lower.starts_with('w') && (lower.size() == 1 || number));

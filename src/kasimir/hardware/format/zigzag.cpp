@@ -6,15 +6,9 @@
 #include "kasimir/hardware/format/yaml.h"
 
 #include <algorithm>
-#include <cctype>
 
 namespace kasimir {
 namespace {
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 class LayerReader {
  public:
@@ -52,7 +46,7 @@ class LayerReader {
     const std::vector<std::int64_t> values = numbers(sizes);
     if (names.size() != values.size())
       map_.fail(sizes, fmt::format("{} sizes for {} loops", values.size(), names.size()));
-    for (std::size_t i = 0; i < names.size(); ++i) problem_.dims.push_back({lower(names[i]), values[i]});
+    for (std::size_t i = 0; i < names.size(); ++i) problem_.dims.push_back({lower_case(names[i]), values[i]});
   }
 
   /// `ix=2*ox+1*fx`: a coordinate for each index that is no loop.
@@ -63,7 +57,7 @@ class LayerReader {
       const std::size_t equal = relation.find('=');
       if (equal == std::string::npos)
         map_.fail(node, fmt::format("expected a relation like ix=1*ox+1*fx, found `{}`", relation));
-      const std::string index = lower(std::string(trim(relation.substr(0, equal))));
+      const std::string index = lower_case(std::string(trim(relation.substr(0, equal))));
       if (problem_.find_dim(index) >= 0)
         map_.fail(node, fmt::format("`{}` defines {}, which is a loop", relation, index));
       for (const std::string& term : split(relation.substr(equal + 1), '+'))
@@ -76,7 +70,7 @@ class LayerReader {
     const std::size_t star = text.find('*');
     const auto factor =
         star == std::string::npos ? std::optional<std::int64_t>(1) : parse_integer(trim(text.substr(0, star)));
-    const std::string name = lower(std::string(trim(star == std::string::npos ? text : text.substr(star + 1))));
+    const std::string name = lower_case(std::string(trim(star == std::string::npos ? text : text.substr(star + 1))));
     const int dim = problem_.find_dim(name);
     if (!factor || dim < 0) map_.fail(node, fmt::format("expected a term like 2*ox of loops, found `{}`", trim(text)));
     return {dim, *factor};
@@ -93,9 +87,9 @@ class LayerReader {
       const std::vector<std::int64_t> values = numbers(sizes);
       if (names.size() != values.size())
         map_.fail(sizes, fmt::format("{} sizes for {} indices", values.size(), names.size()));
-      for (std::size_t i = 0; i < names.size(); ++i) extents_[lower(names[i])] = values[i];
+      for (std::size_t i = 0; i < names.size(); ++i) extents_[lower_case(names[i])] = values[i];
       index_order_ = {};
-      for (const std::string& name : names) index_order_.push_back(lower(name));
+      for (const std::string& name : names) index_order_.push_back(lower_case(name));
     }
     if (!padding.IsDefined()) return;
     if (!padding.IsSequence() || padding.size() != index_order_.size())
@@ -127,7 +121,7 @@ class LayerReader {
     text.remove_prefix(std::min(text.size(), made.name.size()));
     while (text.starts_with('[') && text.find(']') != std::string_view::npos) {
       const std::size_t end = text.find(']');
-      made.ranks.push_back(rank(lower(std::string(trim(text.substr(1, end - 1)))), node));
+      made.ranks.push_back(rank(lower_case(std::string(trim(text.substr(1, end - 1)))), node));
       text.remove_prefix(end + 1);
     }
     if (made.name.empty() || !trim(text).empty())

@@ -229,6 +229,14 @@ void Descent::by_evaluation(Mapping at) {
   }
 }
 
+bool Descent::step(const Mapping& to, Mapping& at, double& rank) {
+  referee_.judge(to);
+  if (!(referee_.rank() < rank)) return false;
+  rank = referee_.rank();
+  at = to;
+  return true;
+}
+
 bool Descent::change_dim(int dim, Mapping& at, double& rank) {
   const std::vector<FactorVector> own = factors_of(space_, at, referee_.model().dims);
   const std::vector<std::vector<int>> orders = orders_of(space_, at);
@@ -240,11 +248,7 @@ bool Descent::change_dim(int dim, Mapping& at, double& rank) {
     if (referee_.over()) break;
     factors[static_cast<std::size_t>(dim)] = &other;
     const Mapping changed = space_.build(factors, orders, keeps);
-    referee_.judge(changed);
-    if (!(referee_.rank() < rank)) continue;
-    rank = referee_.rank();
-    at = changed;
-    gained = true;
+    gained = step(changed, at, rank) || gained;
   }
   return gained;
 }
@@ -261,11 +265,7 @@ bool Descent::change_order(Mapping& at, double& rank) {
       std::swap(changed.loops[j], changed.loops[j - 1]);
     }
     if (changed == at) continue;
-    referee_.judge(changed);
-    if (!(referee_.rank() < rank)) continue;
-    rank = referee_.rank();
-    at = changed;
-    gained = true;
+    gained = step(changed, at, rank) || gained;
   }
   return gained;
 }

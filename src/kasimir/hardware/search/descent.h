@@ -44,6 +44,8 @@ class Descent {
   void by_evaluation(Mapping at);
   bool change_dim(int dim, Mapping& at, double& rank);
   bool change_order(Mapping& at, double& rank);
+  /// Goes there if it is better.
+  bool step(const Mapping& to, Mapping& at, double& rank);
 
   Referee& referee_;
   const MappingSpace space_;
