@@ -53,9 +53,16 @@ Mapping mapping_of(const std::string& text, const std::string& architecture, con
 std::vector<ConvLayer> convolutions_of(const std::string& network, const std::string& file, const std::string& input,
                                        double width, const LayerBits& bits);
 
+/// "optimal", "within 0.43 %", "nothing proved": what a gap means for people.
+std::string how_sure(double gap);
+
+/// "500 mW", "none": milliwatts, or infinity. @throws Error (input).
+double parse_power(const std::string& text);
+
 /// The subcommands of `accel`, each in its own file.
 void add_accel_eval(CLI::App& app, Action& action);
 void add_accel_map(CLI::App& app, Action& action);
+void add_accel_search(CLI::App& app, Action& action);
 void add_accel_pipeline(CLI::App& app, Action& action);
 void add_accel_check(CLI::App& app, Action& action);
 void add_accel_compare(CLI::App& app, Action& action);

@@ -9,6 +9,7 @@ void add_accel(CLI::App& app, Action& action) {
   command->require_subcommand(1);
   add_accel_eval(*command, action);
   add_accel_map(*command, action);
+  add_accel_search(*command, action);
   add_accel_pipeline(*command, action);
   add_accel_check(*command, action);
   add_accel_compare(*command, action);

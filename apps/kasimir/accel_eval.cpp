@@ -16,6 +16,7 @@ struct EvalCommand {
   AccelInput input;
   std::string arch = "gemmini";
   std::string mapping;
+  std::string max_power = "none";
   bool fill_and_drain = false;
   bool json = false;
   bool csv = false;
@@ -41,6 +42,7 @@ int run(const EvalCommand& options) {
   const Architecture architecture = architecture_of(options.arch, problem);
   EvaluationOptions how;
   how.fill_and_drain = options.fill_and_drain;
+  how.max_power_mw = parse_power(options.max_power);
   const CostModel model(problem, architecture, how);
   const Mapping mapping = mapping_of(options.mapping, options.arch, problem, architecture);
   const Evaluation evaluation = evaluate(model, mapping);
@@ -59,7 +61,10 @@ int run(const EvalCommand& options) {
         .certificate = evaluation.fits() ? "The mapping was given." : "The mapping does not fit.",
         .command = "accel eval",
         .program = "kasimir " KASIMIR_VERSION,
-        .layers = {}};
+        .layers = {},
+        .varied = {},
+        .designs = {},
+        .designs_note = {}};
     page.layers.push_back({layers[0].name, 1, model, mapping, evaluation, "given"});
     report::write_accelerator_page(page, options.html);
   }
@@ -80,6 +85,10 @@ void add_accel_eval(CLI::App& app, Action& action) {
           "--mapping", options->mapping,
           "a line such as \"L3[OIW] M8 - L2[IW] N16X - L1[O] K4X - L0[W]\", a file with one, or YAML of Timeloop")
       ->required();
+  command
+      ->add_option("--max-power", options->max_power,
+                   "such as 200 mW: energy / time; the machine waits where it would be more")
+      ->capture_default_str();
   command->add_flag("--fill-and-drain", options->fill_and_drain,
                     "count the time of the first tiles in and the last out");
   command->add_flag("--json", options->json, "all counts and totals as one object");

@@ -12,6 +12,7 @@
 #include "kasimir/hardware/format/zigzag.h"
 #include "kasimir/hardware/from_nest.h"
 #include "kasimir/hardware/pipeline/scale_sim.h"
+#include "kasimir/hardware/quantity.h"
 #include "kasimir/nest/passes.h"
 #include "kasimir/nest/schedule.h"
 #include "kasimir/network/lower.h"
@@ -153,6 +154,15 @@ OperandBits parse_bits(const std::string& text) {
   if (bits.size() == 1) return {bits[0], bits[0], bits[0], std::max(32, bits[0])};
   if (bits.size() != 4) throw input_error("`{}` is no list of bits; write 8 or 8,4,8,32", text);
   return {bits[0], bits[1], bits[2], bits[3]};
+}
+
+double parse_power(const std::string& text) {
+  if (text == "none") return std::numeric_limits<double>::infinity();
+  const auto power = parse_quantity(text, Quantity::power, 1);
+  if (!power || !(*power > 0))
+    throw input_error("`{}` is no power: write none, or a number above 0 and a unit: {}", text,
+                      unit_list(Quantity::power));
+  return *power;
 }
 
 std::vector<AccelLayer> layers_of(const AccelInput& input) {

@@ -28,6 +28,7 @@ struct MapCommand {
   std::uint64_t evaluations = 0;
   double gap = 0.005;
   double max_cycles = Goal::unlimited;
+  std::string max_power = "none";
   std::uint64_t seed = 1;
   std::string bypass = "auto";
   bool fill_and_drain = false;
@@ -47,12 +48,6 @@ struct Mapped {
   bool widened = false;  ///< nothing fitted until operands could pass levels by
 };
 
-std::string how_sure(double gap) {
-  if (gap <= 1e-9) return "optimal";
-  if (std::isinf(gap)) return "nothing proved";
-  return fmt::format("within {} %", gap < 0.1 ? fmt::format("{:.2f}", 100 * gap) : fmt::format("{:.0f}", 100 * gap));
-}
-
 SearchOptions search_options(const MapCommand& command) {
   SearchOptions options;
   options.goal.objective = parse_objective(command.objective);
@@ -61,6 +56,7 @@ SearchOptions search_options(const MapCommand& command) {
   if (command.bypass != "auto" && command.bypass != "never" && command.bypass != "search")
     throw input_error("--bypass is `{}`, there are auto, never and search", command.bypass);
   options.rules.search_keeps = command.bypass == "search";
+  options.widen = command.bypass == "auto";
   options.evaluations = command.evaluations;
   options.seconds = command.time == "none" ? 0 : parse_seconds(command.time);
   options.seed = command.seed;
@@ -80,6 +76,7 @@ Mapped map_layers(const MapCommand& command) {
   mapped.options = search_options(command);
   EvaluationOptions how;
   how.fill_and_drain = command.fill_and_drain;
+  how.max_power_mw = parse_power(command.max_power);
   const Architecture architecture = architecture_of(command.arch, mapped.layers[0].problem);
   std::vector<Problem> all;
   std::vector<std::size_t> first;
@@ -89,11 +86,7 @@ Mapped map_layers(const MapCommand& command) {
     for (std::int64_t i = 0; i < layer.times; ++i) all.push_back(layer.problem);
   }
   mapped.whole = search_network(all, architecture, how, command.engine, mapped.options);
-  const bool fits = std::ranges::all_of(mapped.whole.layers, &SearchAnswer::found);
-  if (!fits && command.bypass == "auto") {
-    mapped.widened = mapped.options.rules.search_keeps = true;
-    mapped.whole = search_network(all, architecture, how, command.engine, mapped.options);
-  }
+  mapped.widened = std::ranges::any_of(mapped.whole.layers, &SearchAnswer::widened);
   if (mapped.options.progress) fmt::print(stderr, "\r{:70}\r", "");
   for (const std::size_t i : first) mapped.answers.push_back(mapped.whole.layers[i]);
   return mapped;
@@ -135,16 +128,17 @@ std::string notes(const Mapped& mapped) {
     text += fmt::format("not counted: element-wise work on the way out of {} sums (--count-epilogues counts it)\n",
                         dropped);
   if (mapped.widened && mapped.whole.found)
-    text += "some layers only fit if operands pass levels by, so these choices were searched too\n";
+    text += "some layers only fit if operands pass levels by; for these, such choices were searched too\n";
   return text;
 }
 
 std::string totals(const Mapped& mapped) {
   const NetworkAnswer& whole = mapped.whole;
   const Architecture& machine = mapped.models[0].architecture;
-  return fmt::format("{} cycles ({} at {:.0f} MHz), {}J, {:.2f} mm2\n{}: {}\n{} evaluations in {}\n",
+  return fmt::format("{} cycles ({} at {:.0f} MHz), {}J, {:.3g} mW, {:.2f} mm2\n{}: {}\n{} evaluations in {}\n",
                      grouped(std::llround(whole.cycles)), duration_text(whole.cycles / (1e6 * machine.clock_mhz)),
-                     machine.clock_mhz, si(1e-12 * whole.energy_pj), 1e-6 * mapped.models[0].area_um2,
+                     machine.clock_mhz, si(1e-12 * whole.energy_pj),
+                     whole.energy_pj / whole.cycles * machine.clock_mhz / 1000, 1e-6 * mapped.models[0].area_um2,
                      name_of(mapped.options.goal.objective), how_sure(whole.gap()),
                      grouped(static_cast<std::int64_t>(whole.evaluations)), duration_text(whole.seconds));
 }
@@ -262,6 +256,12 @@ int compare(const CompareCommand& command) {
 
 }  // namespace
 
+std::string how_sure(double gap) {
+  if (gap <= 1e-9) return "optimal";
+  if (std::isinf(gap)) return "nothing proved";
+  return fmt::format("within {} %", gap < 0.1 ? fmt::format("{:.2f}", 100 * gap) : fmt::format("{:.0f}", 100 * gap));
+}
+
 void add_accel_map(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("map", "the best mapping of each layer, with the proof of how good it is");
   auto options = std::make_shared<MapCommand>();
@@ -281,6 +281,10 @@ void add_accel_map(CLI::App& app, Action& action) {
   command->add_option("--gap", options->gap, "branch_and_bound: proved within this share of the optimum is enough")
       ->capture_default_str();
   command->add_option("--max-cycles", options->max_cycles, "of all layers together");
+  command
+      ->add_option("--max-power", options->max_power,
+                   "of each layer, such as 200 mW: energy / time; the machine waits where it would be more")
+      ->capture_default_str();
   command->add_option("--seed", options->seed, "the same seed gives the same mappings")->capture_default_str();
   command
       ->add_option("--bypass", options->bypass,

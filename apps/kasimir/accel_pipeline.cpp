@@ -7,6 +7,7 @@
 #include "kasimir/hardware/pipeline/assignment.h"
 #include "kasimir/hardware/pipeline/layer_traits.h"
 #include "kasimir/hardware/pipeline/nba_search.h"
+#include "kasimir/hardware/pipeline/shape_search.h"
 
 #include <nlohmann/json.hpp>
 
@@ -27,6 +28,9 @@ struct PipelineCommand {
   double clock_mhz = 0;
   std::uint64_t seed = 1;
   bool free_mode = false;
+  bool compare = false;
+  std::size_t designs = 2000;
+  std::size_t seeds = 3;
   bool json = false;
 };
 
@@ -227,8 +231,7 @@ std::map<std::string, std::vector<std::string>> on_chunks(const std::vector<Plac
   return found;
 }
 
-/// A network of Auto-NBA's space with the released rule for which layer runs on which chunk.
-PipelineResult released(const PipelineCommand& options, const ResourceBudget& budget) {
+NbaQuestion question_of(const PipelineCommand& options, const ResourceBudget& budget) {
   if (options.nba != "cifar" && options.nba != "imagenet")
     throw input_error("unknown example `{}`, there are `cifar` and `imagenet`", options.nba);
   NbaQuestion question;
@@ -236,6 +239,64 @@ PipelineResult released(const PipelineCommand& options, const ResourceBudget& bu
   question.mode = options.mode == "paper" ? CostMode::paper : CostMode::sound;
   question.free_mode = options.free_mode;
   question.budget = budget;
+  return question;
+}
+
+/// Searches by samples beside the exact solver, each with the same number of designs that are costed.
+int compare(const PipelineCommand& options, const ResourceBudget& budget) {
+  const NbaQuestion question = question_of(options, budget);
+  const NbaSolution exact = solve_nba(question, {.relax = false});
+  if (!exact.answer.found) throw unsolved_error("no design is within the limits, so there is nothing to compare with");
+  Table table({{"search", "", Table::Align::left},
+               {"cycles", "mean"},
+               {"cycles", "best"},
+               {"cycles", "worst"},
+               {"of the optimum", "mean"},
+               {"failed", "runs"},
+               {"designs costed", ""}});
+  const auto line = [&](std::string_view name, const std::vector<double>& cycles, std::size_t failed,
+                        std::size_t cost) {
+    double sum = 0;
+    for (const double one : cycles) sum += one;
+    const auto [best, worst] = std::ranges::minmax(cycles.empty() ? std::vector<double>{0} : cycles);
+    const double mean = cycles.empty() ? 0 : sum / static_cast<double>(cycles.size());
+    if (options.json)
+      fmt::print("{}\n", nlohmann::json{{"search", name},
+                                        {"mean_cycles", mean},
+                                        {"best_cycles", best},
+                                        {"worst_cycles", worst},
+                                        {"mean_over_optimum", mean / exact.answer.cycles},
+                                        {"failed", failed},
+                                        {"designs", cost}}
+                             .dump());
+    table.row({std::string(name), grouped(std::llround(mean)), grouped(std::llround(best)),
+               grouped(std::llround(worst)), fmt::format("{:.2f}", mean / exact.answer.cycles), std::to_string(failed),
+               grouped(static_cast<std::int64_t>(cost))});
+  };
+  for (const ShapeSearch method :
+       {ShapeSearch::random, ShapeSearch::das_published, ShapeSearch::das_faster, ShapeSearch::das_repaired}) {
+    std::vector<double> cycles;
+    std::size_t failed = 0;
+    for (std::uint64_t seed = options.seed; seed < options.seed + options.seeds; ++seed) {
+      const ShapeSearchResult found = search_shapes(question, {method, options.designs, seed});
+      if (found.found)
+        cycles.push_back(found.bottleneck);
+      else
+        ++failed;
+    }
+    line(name_of(method), cycles, failed, options.designs);
+  }
+  // the solver costs each shape of each chunk once; what it then puts together is not costed again
+  line("exact solver", {exact.answer.cycles}, 0, exact.evaluations);
+  if (!options.json)
+    fmt::print("{}\nthe exact solver's count is of single chunks, a design of the others has {} of them\n", table.str(),
+               nba_chunks(question).size());
+  return 0;
+}
+
+/// A network of Auto-NBA's space with the released rule for which layer runs on which chunk.
+PipelineResult released(const PipelineCommand& options, const ResourceBudget& budget) {
+  const NbaQuestion question = question_of(options, budget);
   const NbaSolution solved = solve_nba(question, {.relax = false});
   const NbaNetwork& network = question.network;
   const auto layers = question.mode == CostMode::paper
@@ -273,11 +334,14 @@ int run(const PipelineCommand& options) {
   if (options.mode != "paper" && options.mode != "sound")
     throw input_error("unknown cost mode `{}`, there are `paper` and `sound`", options.mode);
   if (options.free_mode && options.nba.empty()) throw input_error("--free-mode is for --nba");
+  if (options.compare && options.nba.empty()) throw input_error("--compare is for --nba");
+  if (options.seeds < 1) throw input_error("--seeds is 0, at least 1 is needed");
   if (options.chunks < 1) throw input_error("--chunks is 0, at least 1 is needed");
   const Board& board = board_of(options.board);
   const double clock = options.clock_mhz > 0 ? options.clock_mhz : board.clock.value;
   // The released code knows DSP and BRAM only, and fewer BRAM than the board has.
   const ResourceBudget budget = options.mode == "paper" ? auto_nba_budget() : budget_of(board, clock);
+  if (options.compare) return compare(options, budget);
   const PipelineResult result = options.nba.empty() ? assigned(options, budget) : released(options, budget);
   if (options.json) {
     fmt::print("{}\n", to_json(result, clock).dump());
@@ -309,6 +373,12 @@ void add_accel_pipeline(CLI::App& app, Action& action) {
   command->add_option("--evaluations", options->evaluations, "assignments of layers to chunks that are judged")
       ->capture_default_str();
   command->add_flag("--free-mode", options->free_mode, "with --nba: also search what each chunk unrolls");
+  command->add_flag("--compare", options->compare,
+                    "with --nba: Auto-NBA's differentiable search (DAS) as published and as repaired, and random "
+                    "designs, beside the exact solver");
+  command->add_option("--designs", options->designs, "with --compare: that each search may cost")
+      ->capture_default_str();
+  command->add_option("--seeds", options->seeds, "with --compare: runs of each search")->capture_default_str();
   command->add_option("--clock", options->clock_mhz, "MHz (default: the board's)");
   command->add_option("--seed", options->seed, "the same seed gives the same design")->capture_default_str();
   command->add_flag("--json", options->json, "one object");

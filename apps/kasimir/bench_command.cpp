@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kasimir/bench_cosearch.h"
 #include "kasimir/bench_evaluator.h"
+#include "kasimir/bench_int8.h"
 #include "kasimir/bench_kernels.h"
 #include "kasimir/bench_roofline.h"
 #include "kasimir/command.h"
@@ -35,6 +37,8 @@ struct BenchCommand {
   std::vector<std::string> networks{"resnet20", "resnet18"};
   double tune = 0;
   int samples = 50;
+  int bits = 8;
+  std::string out;
 };
 
 SiteLoad conv(std::int64_t ci, std::int64_t co, std::int64_t side, std::int64_t stride, std::int64_t count) {
@@ -159,9 +163,14 @@ int run(const BenchCommand& options) {
   if (options.what == "roofline")
     return bench_roofline({options.networks, options.batch, options.tune, options.samples, options.json});
   if (options.what == "evaluator") return bench_evaluator({options.seconds, options.json});
+  if (options.what == "cosearch") return bench_cosearch(options.seed);
+  if (options.what == "int8")
+    return bench_int8(
+        {options.networks, {options.batch}, options.bits, options.seconds, options.tune, options.out, options.json});
   if (options.what != "sampler")
-    throw input_error("unknown benchmark `{}`, there are `sampler`, `kernels`, `roofline` and `evaluator`",
-                      options.what);
+    throw input_error(
+        "unknown benchmark `{}`, there are `sampler`, `kernels`, `roofline`, `int8`, `cosearch` and `evaluator`",
+        options.what);
   Table table({{"sites", "", Table::Align::left},
                {"primitives", "", Table::Align::left},
                {"budget", "", Table::Align::left},
@@ -216,11 +225,12 @@ void add_bench(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("bench", "measures the sampler, or generated C");
   auto options = std::make_shared<BenchCommand>();
   command
-      ->add_option(
-          "what", options->what,
-          "sampler; kernels: speed as generated C, in eager PyTorch, and beside the convolution; roofline: "
-          "contractions of networks against what a core can do; evaluator: mappings that the accelerator engine "
-          "costs in a second")
+      ->add_option("what", options->what,
+                   "sampler; kernels: speed as generated C, in eager PyTorch, and beside the convolution; roofline: "
+                   "contractions of networks against what a core can do; int8: quantised networks beside floats; "
+                   "cosearch: the joint search where the optimum is known; "
+                   "evaluator: mappings that the accelerator engine "
+                   "costs in a second")
       ->capture_default_str();
   command->add_option("--attempts", options->attempts, "for each row of the table")->capture_default_str();
   command->add_option("--sites", options->sites, "only this row: resnet18, resnet18-32x32, van-tiny, resnet18-strided");
@@ -231,14 +241,22 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("--seed", options->seed, "first seed")->capture_default_str();
   command->add_option("--count", options->count, "kernels: how many")->capture_default_str();
   command->add_option("--kernel", options->kernel, "kernels: the one of this file instead of sampled ones");
-  command->add_option("--batch", options->batch, "kernels, roofline: images per run")->capture_default_str();
+  command->add_option("--batch", options->batch, "kernels, roofline, int8: images per run")->capture_default_str();
+  command->add_option("--bits", options->bits, "int8: of weights and activations, 2 to 8")->capture_default_str();
+  command->add_option("--out", options->out, "int8: a folder for the quantised programs, one for each network");
   command->add_option("--threads", options->threads, "kernels: threads of both")->capture_default_str();
   command
-      ->add_option("--seconds", options->seconds,
-                   "kernels: time for samples, for each kernel and site; evaluator: for each number")
+      ->add_option(
+          "--seconds", options->seconds,
+          "kernels: time for samples, for each kernel and site; evaluator: for each number; int8: for each row")
       ->capture_default_str();
-  command->add_option("--networks", options->networks, "roofline: of the zoo")->delimiter(',')->capture_default_str();
-  command->add_option("--tune", options->tune, "roofline: seconds of tuning for each network")->capture_default_str();
+  command
+      ->add_option("--networks", options->networks,
+                   "roofline, int8: of the zoo; int8: also with a size, resnet18-32x32")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--tune", options->tune, "roofline, int8: seconds of tuning for each network")
+      ->capture_default_str();
   command->add_option("--samples", options->samples, "roofline: runs, the fastest of each contraction counts")
       ->capture_default_str();
   command->add_flag("--json", options->json, "one object per row and line");

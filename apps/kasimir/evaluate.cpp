@@ -151,7 +151,11 @@ History Evaluator::history() const {
   std::erase_if(results, [](const study::RungResult& result) { return result.trial == 0; });
   std::ranges::stable_sort(results, std::ranges::greater{}, &study::RungResult::accuracy);
   History seen;
-  for (const study::RungResult& result : results) seen.ranked.push_back(result.trial);
+  for (const study::RungResult& result : results) {
+    const study::Counts network = store->trial(result.trial).network;
+    seen.parents.push_back(
+        {result.trial, result.accuracy, static_cast<double>(network.macs), static_cast<double>(network.params)});
+  }
   seen.kernel = [store](int trial) { return store->trial(trial).kernel; };
   return seen;
 }

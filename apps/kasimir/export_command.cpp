@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/command.h"
-#include "kasimir/evaluate.h"
 #include "kasimir/options.h"
-#include "kasimir/search_spec.h"
-#include "kasimir/sites.h"
+#include "kasimir/subject.h"
 
 #include "kasimir/base/child_process.h"
 #include "kasimir/base/files.h"
@@ -12,40 +10,27 @@
 #include "kasimir/codegen/native.h"
 #include "kasimir/codegen/onnx.h"
 #include "kasimir/codegen/pytorch.h"
-#include "kasimir/primitive/catalog.h"
-#include "kasimir/study/store.h"
-#include "kasimir/train/batches.h"
-#include "kasimir/train/trainer.h"
+#include "kasimir/network/quantization_file.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 namespace kasimir {
 namespace {
 
-/// Images to compare on: 256, fewer where they are large.
-std::int64_t images_for(Shape3 shape) {
-  constexpr std::int64_t most_numbers = 1 << 20;
-  return std::clamp<std::int64_t>(most_numbers / (shape.c * shape.h * shape.w), 2, 256);
-}
-
 struct ExportCommand {
   std::vector<std::string> places;  ///< [STUDY] FOLDER
-  int trial = -1;
+  SubjectOptions subject;
   std::string format;
-  std::string weights;
-  bool train = false;
-  std::string kernel;
   std::string python = "python3";
   std::int64_t batch = 1;
   int threads = 1;
   std::string cpu = "any";
   double tune = 0;
-  CommonOptions common;
+  std::string quantization;
   bool has_network = false;
 };
 
@@ -56,6 +41,7 @@ struct Writing {
   const ExportNotes& notes;
   const ExportCheck& check;
   const ExportCommand& options;
+  const Quantization& quantization;
 };
 
 /// One way to write a network down, and how to run what was written.
@@ -67,9 +53,12 @@ struct Format {
 };
 
 std::vector<ExportedFile> write_pytorch(const Writing& of) { return export_pytorch(of.plan, of.weights, of.notes); }
-std::vector<ExportedFile> write_onnx(const Writing& of) { return export_onnx(of.plan, of.weights, of.notes); }
+std::vector<ExportedFile> write_onnx(const Writing& of) {
+  return export_onnx(of.plan, of.weights, of.notes, of.quantization);
+}
 std::vector<ExportedFile> write_c(const Writing& of) {
   ExportCOptions options{.batch = of.options.batch, .threads = of.options.threads};
+  options.quantization = of.quantization;
   if (of.options.cpu == "native") options.target = host_target();
   options.tune_seconds = of.options.tune;
   options.tuning_cache = tuning_cache_path();
@@ -89,139 +78,32 @@ const Format& format_of(const std::string& name) {
   throw input_error("unknown format `{}`, {}", name, suggestion(name, known));
 }
 
-/// What is exported.
-struct Subject {
-  std::unique_ptr<Network> network;
-  NetworkPlan plan;
-  std::shared_ptr<Model> model;
-  ImageSet images;  ///< to compare on
-  ExportNotes notes;
-};
-
-ImageSet noise(Shape3 shape) {
+ImageSet noise(Shape3 shape, std::int64_t count) {
   ImageSet set{static_cast<int>(shape.c), static_cast<int>(shape.h), static_cast<int>(shape.w), {}, {}};
   Rng rng(1);
-  set.labels.assign(static_cast<std::size_t>(images_for(shape)), 0);
+  set.labels.assign(static_cast<std::size_t>(count), 0);
   set.pixels.resize(set.labels.size() * set.image_bytes());
   for (std::uint8_t& pixel : set.pixels) pixel = static_cast<std::uint8_t>(rng.below(256));
   return set;
 }
 
-/// A network of the zoo with weights from a file, or random ones.
-Subject from_zoo(const ExportCommand& options) {
-  Subject subject;
-  subject.network = std::make_unique<Network>(
-      network_for(options.common.network, options.common.width, parse_input(options.common.input), 0));
-  subject.plan = {subject.network.get(), {}};
-  subject.notes = {{"network", subject.network->name()}};
-  if (!options.kernel.empty()) {
-    const auto sites = find_sites(*subject.network, {options.common.replace, options.common.keep});
-    subject.plan = replace_with(*subject.network, sites, read_kernel(options.kernel, site_loads(sites)));
-    subject.notes.emplace_back("kernel", options.kernel);
-  }
-  subject.model = std::make_shared<Model>(subject.plan);
-  if (options.weights.empty()) {
-    for (const NamedTensor& tensor : random_weights(subject.plan, options.common.seed))
-      subject.model->set_tensor(tensor.name, tensor.values);
-    subject.notes.emplace_back("weights", fmt::format("random, seed {}", options.common.seed));
-  } else {
-    subject.model->load(options.weights);
-    subject.notes.emplace_back("weights", options.weights);
-  }
-  subject.images = noise(subject.network->input());
-  return subject;
-}
-
-void train_again(const SearchSpec& spec, const Dataset& data, Subject& subject) {
-  const Split split = split_validation(data.train, spec.validation, spec.seed);
-  const Recipe recipe = spec.recipe(static_cast<int>(study::Rung::full), 0, data.train);
-  TrainObserver watch;
-  watch.epoch = [&](const EpochRow& row) {
-    fmt::print("epoch {} of {}: validation accuracy {:.4f}\n", row.epoch, recipe.epochs, row.validation_accuracy);
-    std::fflush(stdout);
-  };
-  const TrainResult trained = train(subject.plan, data, split, recipe, watch);
-  if (!trained.ok()) throw unsolved_error("the training failed: {}", trained.failed->str());
-  subject.model = trained.model;
-  subject.notes.emplace_back("weights", "trained for this export");
-  subject.notes.emplace_back("recipe", recipe.str());
-  subject.notes.emplace_back("seed", std::to_string(recipe.seed));
-  subject.notes.emplace_back("validation accuracy", fmt::format("{:.4f}", trained.validation->accuracy));
-  if (trained.test) subject.notes.emplace_back("test accuracy", fmt::format("{:.4f}", trained.test->accuracy));
-}
-
-/// The weights that are asked for, or those of the first repetition that the search has kept, with what the study knows
-/// of their training.
-std::string weights_of(const ExportCommand& options, const study::Store& store, const std::string& study,
-                       ExportNotes& notes) {
-  if (!options.weights.empty()) return options.weights;
-  for (const study::Job& job : store.jobs_of(options.trial)) {
-    const auto path = weights_path(study, options.trial, job.seed);
-    if (job.rung != study::Rung::full || !job.accuracy || !std::filesystem::exists(path)) continue;
-    notes.emplace_back("recipe", job.result.value("recipe", ""));
-    notes.emplace_back("repetition", std::to_string(job.seed));
-    notes.emplace_back("validation accuracy", fmt::format("{:.4f}", *job.accuracy));
-    return path.string();
-  }
-  throw input_error("there are no weights of trial {} beside {}: a search keeps those of finalists", options.trial,
-                    study)
-      .note("--train trains the trial again with the study's longest recipe; --weights FILE takes those of a file");
-}
-
-/// A trial of a study: the network on the study's data with the trial's kernel.
-Subject from_study(const ExportCommand& options, const std::string& path) {
-  if (options.trial < 0) throw input_error("--trial is missing: which trial of {} to export", path);
-  const auto store = study::Store::view(path);
-  const auto trial = store.trial(options.trial);
-  const SearchSpec spec = SearchSpec::from_json(store.info().spec);
-  Subject subject;
-  subject.notes = {{"study", path}, {"trial", std::to_string(trial.number)}};
-  const std::string weights = options.train ? "" : weights_of(options, store, path, subject.notes);
-  const Dataset data = load_dataset(spec.data, spec.load_options());
-  subject.network = std::make_unique<Network>(network_for(spec.network, spec.width,
-                                                          {data.train.channels, data.train.height, data.train.width},
-                                                          static_cast<std::int64_t>(data.classes.size())));
-  subject.plan = {subject.network.get(), {}};
-  if (!trial.kernel.empty())
-    subject.plan = replace_with(*subject.network, select_sites(*subject.network, {spec.replace, spec.keep}).replaced,
-                                parse_kernel(trial.kernel, catalog(), fmt::format("trial {}", trial.number)));
-  subject.notes.emplace_back("network", subject.network->name());
-  subject.notes.emplace_back("data", data.description);
-  const std::int64_t count = std::min(images_for(subject.network->input()), data.test.size());
-  subject.images = select_images(data.test, stratified_subset(data.test.labels, count, spec.seed));
-  if (options.train) {
-    train_again(spec, data, subject);
-  } else {
-    subject.model = std::make_shared<Model>(subject.plan);
-    subject.model->load(weights);
-    std::vector<std::int32_t> all(static_cast<std::size_t>(data.test.size()));
-    std::iota(all.begin(), all.end(), 0);
-    subject.notes.emplace_back("weights", weights);
-    subject.notes.emplace_back("test accuracy",
-                               fmt::format("{:.4f}", subject.model->evaluate(data.test, all).accuracy));
-  }
-  return subject;
+/// What to compare on: 256 images, fewer where they are large; noise where there are none.
+ImageSet images_for(const Subject& subject) {
+  constexpr std::int64_t most_numbers = 1 << 20;
+  const Shape3 shape = subject.network->input();
+  const std::int64_t count = std::clamp<std::int64_t>(most_numbers / (shape.c * shape.h * shape.w), 2, 256);
+  if (!subject.data) return noise(shape, count);
+  const ImageSet& test = subject.data->test;
+  return select_images(test, stratified_subset(test.labels, std::min(count, test.size()), subject.spec->seed));
 }
 
 /// The images as the network reads them, and the model's own scores.
 ExportCheck expected(const Subject& subject) {
-  const ImageSet& images = subject.images;
-  std::vector<std::int32_t> all(static_cast<std::size_t>(images.size()));
-  std::iota(all.begin(), all.end(), 0);
+  const ImageSet images = images_for(subject);
   ExportCheck check;
   check.images = images.size();
-  const Batcher batcher(images, subject.model->normalisation());
-  std::vector<float> rows(all.size() * images.image_bytes());
-  batcher.write(all, {}, rows);
-  // From [image][row][column][channel] to [image][channel][row][column].
-  const auto channels = static_cast<std::size_t>(images.channels);
-  const std::size_t places = images.image_bytes() / channels;
-  check.input.resize(rows.size());
-  for (std::size_t i = 0; i < all.size(); ++i)
-    for (std::size_t c = 0; c < channels; ++c)
-      for (std::size_t p = 0; p < places; ++p)
-        check.input[(i * channels + c) * places + p] = rows[(i * places + p) * channels + c];
-  for (const auto& scores : subject.model->predict(images, all))
+  check.input = planar_images(*subject.model, images);
+  for (const auto& scores : subject.model->predict(images, every_index(images)))
     check.output.insert(check.output.end(), scores.begin(), scores.end());
   return check;
 }
@@ -261,7 +143,8 @@ void write(const Subject& subject, const Format& format, const std::filesystem::
   notes.emplace_back("deviation", fmt::format("{}", fmt::join(pixels.deviation, " ")));
   make_folder(folder);
   const ExportCheck check = expected(subject);
-  std::vector<ExportedFile> files = format.write({subject.plan, subject.model->tensors(), notes, check, options});
+  std::vector<ExportedFile> files =
+      format.write({subject.plan, subject.model->tensors(), notes, check, options, subject.model->quantization()});
   files.push_back(check_file(*subject.network, check));
   nlohmann::ordered_json record = {{"format", format.name}, {"program", "kasimir " KASIMIR_VERSION}};
   for (const auto& [key, value] : notes) record["notes"][key] = value;
@@ -292,7 +175,16 @@ int run(const ExportCommand& options) {
             "`kasimir export --network resnet8 --to pytorch FOLDER`");
   if (options.tune > 0 && (options.cpu != "native" || options.format != "c"))
     throw input_error("--tune measures on this machine's processor").note("add --to c --cpu native");
-  const Subject subject = options.has_network ? from_zoo(options) : from_study(options, options.places[0]);
+  SubjectOptions of = options.subject;
+  if (!options.has_network) of.study = options.places[0];
+  if (!options.quantization.empty() && options.format == "pytorch")
+    throw input_error("--quantization with --to pytorch")
+        .note("needed is --to c or --to onnx: the PyTorch file holds a floating-point network");
+  Subject subject = options.has_network ? subject_from_zoo(of) : subject_from_study(of);
+  if (!options.quantization.empty()) {
+    subject.model->set_quantization(parse_quantization(read_file(options.quantization), options.quantization));
+    subject.notes.emplace_back("quantisation", options.quantization);
+  }
   write(subject, format, options.places.back(), options);
   return 0;
 }
@@ -306,14 +198,18 @@ void add_export(CLI::App& app, Action& action) {
       ->required()
       ->expected(1, 2);
   command->add_option("--to", options->format, "pytorch, onnx or c")->required();
-  command->add_option("--trial", options->trial, "which trial of the study; 0 is the original network");
+  command->add_option("--trial", options->subject.trial, "which trial of the study; 0 is the original network");
   command->add_flag(
-      "--train", options->train,
+      "--train", options->subject.train,
       "train the trial again, with the study's longest recipe; default: the weights that the search kept");
-  command->add_option("--weights", options->weights, "a saved model of this network");
-  command->add_option("--kernel", options->kernel, "with --network: a kernel's file, put in place of its convolutions");
-  command->add_option("--seed", options->common.seed, "with --network: of random weights")->capture_default_str();
-  command->add_option("--input", options->common.input, "with --network: image size such as 3x224x224");
+  command->add_option("--weights", options->subject.weights, "a saved model of this network");
+  command->add_option("--quantization", options->quantization,
+                      "with --to c or onnx: the file that `kasimir quantize` wrote; with its network.pt as --weights");
+  command->add_option("--kernel", options->subject.kernel,
+                      "with --network: a kernel's file, put in place of its convolutions");
+  command->add_option("--seed", options->subject.common.seed, "with --network: of random weights")
+      ->capture_default_str();
+  command->add_option("--input", options->subject.common.input, "with --network: image size such as 3x224x224");
   command->add_option("--batch", options->batch, "with --to c: images of one run")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
@@ -332,7 +228,7 @@ void add_export(CLI::App& app, Action& action) {
                    "kept for the next time")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--python", options->python, "runs what was written")->capture_default_str();
-  add_network_options(*command, options->common);
+  add_network_options(*command, options->subject.common);
   command->callback([options, command, &action] {
     options->has_network = command->count("--network") > 0;
     action = [options] { return run(*options); };

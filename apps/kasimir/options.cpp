@@ -2,6 +2,7 @@
 #include "kasimir/options.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/base/files.h"
 #include "kasimir/base/text.h"
 #include "kasimir/synth/label_rules.h"
 
@@ -69,6 +70,15 @@ Shape3 parse_input(const std::string& text) {
   if (shape.c < 1 || shape.h < 1 || shape.w < 1)
     throw input_error("`{}` is no image size; write CHANNELSxHEIGHTxWIDTH such as 3x32x32", text);
   return shape;
+}
+
+std::string own_command() {
+  auto words = split(read_file("/proc/self/cmdline"), '\0');
+  words.front() = "kasimir";
+  if (words.back().empty()) words.pop_back();
+  for (std::string& word : words)
+    if (word.find_first_of(" *?;&|<>()$'\"") != std::string::npos) word = "'" + word + "'";
+  return join(words, " ");
 }
 
 std::filesystem::path tuning_cache_path() {

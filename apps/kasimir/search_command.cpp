@@ -41,16 +41,6 @@ struct SearchCommand {
 /// This program's own file, to start workers from.
 std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-/// The command as it was typed, for the record.
-std::string own_command() {
-  auto words = split(read_file("/proc/self/cmdline"), '\0');
-  words.front() = "kasimir";
-  if (words.back().empty()) words.pop_back();
-  for (std::string& word : words)
-    if (word.find_first_of(" *?;&|<>()$'\"") != std::string::npos) word = "'" + word + "'";
-  return join(words, " ");
-}
-
 SearchSpec finish_spec(const SearchCommand& options) {
   SearchSpec spec = options.spec;
   spec.network = options.common.network;

@@ -9,7 +9,7 @@
 namespace kasimir {
 
 std::span<const Strategy> strategies() {
-  static const std::array all{random_strategy, evolution_strategy};
+  static const std::array all{random_strategy, evolution_strategy, nsga2_strategy};
   return all;
 }
 

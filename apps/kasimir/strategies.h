@@ -8,5 +8,6 @@ namespace kasimir {
 
 extern const Strategy random_strategy;
 extern const Strategy evolution_strategy;
+extern const Strategy nsga2_strategy;
 
 }  // namespace kasimir

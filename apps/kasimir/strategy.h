@@ -10,10 +10,17 @@
 
 namespace kasimir {
 
-/// What a strategy sees of a study: candidates that were trained on the first rung, the most accurate first. All of
-/// them keep the budget; within it only accuracy counts.
+/// A candidate that was trained on the first rung.
+struct Parent {
+  int trial = 0;
+  double accuracy = 0;  ///< on that rung
+  double macs = 0;      ///< of the whole network with it
+  double params = 0;
+};
+
+/// What a strategy sees of a study. All candidates keep the budget.
 struct History {
-  std::vector<int> ranked;
+  std::vector<Parent> parents;                   ///< the most accurate first
   std::function<std::string(int trial)> kernel;  ///< its text
 };
 

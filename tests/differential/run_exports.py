@@ -95,9 +95,15 @@ class Onnx:
             yield f"operators of {domains}, set {model.opset_import[0].version}"
         session = self.runtime.InferenceSession(folder / "model.onnx", providers=["CPUExecutionProvider"])
         stored = self.tensors(folder / "check.safetensors")
-        limit = float(self.tensors(folder / "expected.safetensors")["limit"][0])
+        expected = self.tensors(folder / "expected.safetensors")
+        limit = float(expected["limit"][0])
         images, scores = stored["input"], stored["output"]
-        yield from differs("scores", session.run(["scores"], {"images": images})[0], scores, limit)
+        found = session.run(["scores"], {"images": images})[0]
+        if "loose" in expected:  # where a value lies between two codes, its last bits decide: hardly ever in both images
+            close = min(range(len(scores)), key=lambda i: abs(found[i] - scores[i]).max())
+            yield from differs("scores of the closer image", found[close], scores[close], limit)
+            limit = float(expected["loose"][0])
+        yield from differs("scores", found, scores, limit)
         yield from differs("scores of one image", session.run(["scores"], {"images": images[1:]})[0], scores[1:], limit)
 
 

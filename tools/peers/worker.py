@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import sys
+import tempfile
 import time
 
 
@@ -68,7 +69,36 @@ def pytorch(job, images, channels_last, mode=None):
     return lambda: net(x), lambda y: y.numpy(), f"torch {torch.__version__}", settings
 
 
-def onnxruntime(job, images):
+def quantised(model, name, images):
+    """The model's bytes after the static quantisation of ONNX Runtime: batch norms folded, activations u8 by their range
+    on the images, weights s8 per channel, as QuantizeLinear and DequantizeLinear."""
+    import onnx
+    from onnxruntime import quantization
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    class Images(quantization.CalibrationDataReader):
+        left = [{name: images}]
+
+        def get_next(self):
+            return self.left.pop() if self.left else None
+
+    with tempfile.TemporaryDirectory() as folder:
+        given, folded, made = (f"{folder}/{stage}.onnx" for stage in ("given", "folded", "made"))
+        onnx.save(model, given)
+        quant_pre_process(given, folded)
+        quantization.quantize_static(
+            folded,
+            made,
+            Images(),
+            quant_format=quantization.QuantFormat.QDQ,
+            per_channel=True,
+            activation_type=quantization.QuantType.QUInt8,
+            weight_type=quantization.QuantType.QInt8,
+        )
+        return pathlib.Path(made).read_bytes()
+
+
+def onnxruntime(job, images, int8=False):
     import onnxruntime as ort
 
     options = ort.SessionOptions()
@@ -77,7 +107,8 @@ def onnxruntime(job, images):
     options.intra_op_num_threads = job.threads
     options.inter_op_num_threads = 1
     model, name = load_onnx(job)
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    text = quantised(model, name, images) if int8 else model.SerializeToString()
+    session = ort.InferenceSession(text, options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
     image = ort.OrtValue.ortvalue_from_numpy(images)
     binding.bind_ortvalue_input(name, image)
@@ -88,6 +119,7 @@ def onnxruntime(job, images):
         return binding
 
     settings = "all graph optimisations, sequential, bound input and output"
+    settings += ", quantize_static u8 x s8 per channel" if int8 else ""
     return infer, lambda bound: bound.copy_outputs_to_cpu()[0], f"onnxruntime {ort.__version__}", settings
 
 
@@ -139,6 +171,8 @@ PEERS = {
     "openvino": ("OpenVINO", openvino, {}),
     "tvm": ("TVM, where it was tuned", tvm, {}),
 }
+# Peers that compute something else than the network in f32: only where they are named.
+QUANTISED = {"onnxruntime-int8": ("ONNX Runtime, statically quantised", onnxruntime, {"int8": True})}
 
 
 def answer(questions, answers, infer, keep):
@@ -160,7 +194,7 @@ def answer(questions, answers, infer, keep):
 
 def main(arguments):
     parser = argparse.ArgumentParser()
-    parser.add_argument("peer", choices=PEERS)
+    parser.add_argument("peer", choices=[*PEERS, *QUANTISED])
     for name in ("module", "weights", "onnx", "input", "output", "tuned"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--shape", required=True, type=extents)
@@ -172,7 +206,7 @@ def main(arguments):
     import numpy
 
     images = numpy.fromfile(job.input, numpy.float32).reshape(job.shape)
-    _, maker, options = PEERS[job.peer]
+    _, maker, options = {**PEERS, **QUANTISED}[job.peer]
     infer, values, version, settings = maker(job, images, **options)
 
     def keep(result):

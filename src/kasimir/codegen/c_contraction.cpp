@@ -3,6 +3,7 @@
 #include "kasimir/codegen/c_team.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace kasimir {
 namespace {
@@ -63,7 +64,9 @@ class Writer {
         target_(target),
         place_(place),
         names_(nest.loops.size()),
-        a_(*nest.value[static_cast<std::size_t>(of.a)]) {
+        a_(*nest.value[static_cast<std::size_t>(of.a)]),
+        bytes_(find_byte_product(nest, of)),
+        steps_(bytes_ ? bytes_->fours : of.k_extent(nest)) {
     if (!of.pixels.empty()) columns_ = of.pixels.back();
     if (of.pixels.size() > 1 && block.rows > 1) rows_ = of.pixels[of.pixels.size() - 2];
     if (threads > 1) shared_ = loop_to_share(threads);
@@ -73,17 +76,21 @@ class Writer {
 
   void write(const std::string& packed) {
     std::string weights = packed;
-    std::int64_t step = of_.k_extent(nest_) * round_up(extent_of(nest_, of_.m), target_.lanes);
+    std::string starts = packed;
+    std::int64_t channels = round_up(extent_of(nest_, of_.m), target_.lanes);
     for (auto loop = of_.outer.rbegin(); loop != of_.outer.rend(); ++loop) {
-      weights += fmt::format(" + (long)i{} * {}", *loop, step);
-      step *= extent_of(nest_, *loop);
+      weights += fmt::format(" + (long)i{} * {}", *loop, steps_ * channels);
+      starts += fmt::format(" + (long)i{} * {}", *loop, channels);
+      channels *= extent_of(nest_, *loop);
     }
     for (int loop : of_.outer) open(loop);
+    if (bytes_ && bytes_->corrected) text_.line("const {}starts = {} + {};", pointer(), starts, steps_ * channels);
     write_channels(weights);
     for (std::size_t i = 0; i < of_.outer.size(); ++i) text_.close();
   }
 
  private:
+  [[nodiscard]] const char* pointer() const { return bytes_ ? "int *" : "float *restrict "; }
   [[nodiscard]] std::int64_t width() const { return static_cast<std::int64_t>(block_.vectors) * target_.lanes; }
 
   /// The loop whose steps threads share, or -1 where none has two: the one that keeps them equally busy, and of equals
@@ -122,13 +129,13 @@ class Writer {
   void write_channels(const std::string& weights) {
     const bool shared = shared_ == of_.m;
     const std::int64_t m = extent_of(nest_, of_.m);
-    const std::int64_t k = of_.k_extent(nest_);
+    const std::int64_t k = steps_;
     const std::string name = fmt::format("i{}", of_.m);
     names_[static_cast<std::size_t>(of_.m)] = name;
     const std::int64_t whole = m / width() * width();
-    text_.line("const float *restrict {} = {};", shared ? "wm" : "wp", weights);
+    text_.line("const {}{} = {};", pointer(), shared ? "wm" : "wp", weights);
     const auto weights_here = [&] {
-      if (shared) text_.line("const float *restrict wp = wm + (long){} * {};", name, k);
+      if (shared) text_.line("const {}wp = wm + (long){} * {};", pointer(), name, k);
     };
     if (whole > 0) {
       if (shared) {
@@ -195,51 +202,103 @@ class Writer {
       const std::int64_t column = columns_ < 0 ? 0 : stride_of(access, columns_) * (pixel % columns);
       return row + column;
     };
-    for (int p = 0; p < pixels; ++p)
-      for (int v = 0; v < vectors; ++v) text_.line("vf a{}_{} = SET1(0.0f);", p, v);
-    text_.line("const float *x = {};", address(a_, names_, place_));
-    text_.line("const float *w = wp;");
-    std::string at;
-    for (int loop : of_.k) {
-      open(loop);
-      at += fmt::format("{}i{} * {}", at.empty() ? "" : " + ", loop, stride_of(a_, loop));
+    if (bytes_) {
+      write_byte_sums(pixels, vectors, offset);
+    } else {
+      write_sums(pixels, vectors, offset);
     }
-    for (int v = 0; v < vectors; ++v) text_.line("const vf w{} = LD(w + {});", v, v * target_.lanes);
-    for (int p = 0; p < pixels; ++p) {
-      text_.open("");
-      text_.line("const vf b = SET1(x[{} + {}]);", at, offset(a_, p));
-      for (int v = 0; v < vectors; ++v) text_.line("a{0}_{1} += b * w{1};", p, v);
-      text_.close();
-    }
-    text_.line("w += {};", vectors * target_.lanes);
-    for (std::size_t i = 0; i < of_.k.size(); ++i) text_.close();
     for (int p = 0; p < pixels; ++p) {
       text_.open("");
       for (int v = 0; v < vectors; ++v) finish(p, v, v == vectors - 1 ? part : 0, offset);
       text_.close();
     }
+  }
+
+  /// Opens the first `count` reduced loops; returns where they are in `a`.
+  std::string open_reduced(std::size_t count) {
+    std::string at;
+    for (std::size_t i = 0; i < count; ++i) {
+      const int loop = of_.k[i];
+      open(loop);
+      at += fmt::format("{}i{} * {}", at.empty() ? "" : " + ", loop, stride_of(a_, loop));
+    }
+    return at;
+  }
+  void close_reduced(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) text_.close();
     // A loop's name is free again outside of the block.
     for (int loop : of_.k) names_[static_cast<std::size_t>(loop)].clear();
+  }
+
+  template <typename Offset>
+  void write_sums(int pixels, int vectors, const Offset& offset) {
+    for (int p = 0; p < pixels; ++p)
+      for (int v = 0; v < vectors; ++v) text_.line("vf a{}_{} = SET1(0.0f);", p, v);
+    text_.line("const {} *x = {};", a_.element.bytes ? "unsigned char" : "float", address(a_, names_, place_));
+    text_.line("const float *w = wp;");
+    const std::string at = open_reduced(of_.k.size());
+    for (int v = 0; v < vectors; ++v) text_.line("const vf w{} = LD(w + {});", v, v * target_.lanes);
+    for (int p = 0; p < pixels; ++p) {
+      text_.open("");
+      text_.line("const vf b = SET1({});", scalar_text(a_.element, fmt::format("x + {} + {}", at, offset(a_, p))));
+      for (int v = 0; v < vectors; ++v) text_.line("a{0}_{1} += b * w{1};", p, v);
+      text_.close();
+    }
+    text_.line("w += {};", vectors * target_.lanes);
+    close_reduced(of_.k.size());
+  }
+
+  template <typename Offset>
+  void write_byte_sums(int pixels, int vectors, const Offset& offset) {
+    for (int p = 0; p < pixels; ++p)
+      for (int v = 0; v < vectors; ++v)
+        text_.line("vi s{}_{} = {};", p, v,
+                   bytes_->corrected ? fmt::format("LDI(starts + i{} + {})", of_.m, v * target_.lanes) : "{0}");
+    text_.line("const unsigned char *x = {};", address(a_, names_, place_));
+    text_.line("const int *w = wp;");
+    const std::size_t apart = of_.k.size() - bytes_->run;
+    std::string at = open_reduced(apart);
+    const std::int64_t fours = (bytes_->run_extent + 3) / 4;
+    if (fours > 1) {
+      text_.loop("k", fours);
+      at += fmt::format("{}k * 4", at.empty() ? "" : " + ");
+    }
+    for (int v = 0; v < vectors; ++v) text_.line("const vi w{} = LDI(w + {});", v, v * target_.lanes);
+    for (int p = 0; p < pixels; ++p) {
+      text_.open("");
+      text_.line("const vi b = set4(x + {} + {});", at.empty() ? "0" : at, offset(a_, p));
+      for (int v = 0; v < vectors; ++v)
+        text_.line("s{0}_{1} = {2}(s{0}_{1}, b, w{1});", p, v, bytes_->small ? "sum4_small" : "sum4");
+      text_.close();
+    }
+    text_.line("w += {};", vectors * target_.lanes);
+    if (fours > 1) text_.close();
+    close_reduced(apart);
   }
 
   template <typename Offset>
   void finish(int pixel, int vector, std::int64_t part, const Offset& offset) {
     const Nest& nest = *nest_.nest;
     std::string value = fmt::format("a{}_{}", pixel, vector);
+    if (bytes_) text_.line("const vf {} = __builtin_convertvector(s{}_{}, vf);", value, pixel, vector);
     if (nest.factor != 1.0) value = fmt::format("({} * SET1({}))", value, c_float(nest.factor));
     const std::int64_t lanes = static_cast<std::int64_t>(vector) * target_.lanes;
+    const auto load = [&](const Access& access) {
+      const std::int64_t stride = stride_of(access, of_.m);
+      const std::string at = address(access, names_, place_, offset(access, pixel) + stride * lanes);
+      return load_text(access.element, at, stride, part);
+    };
     if (!nest.epilogue.empty())
       value = write_expression(
           text_, nest.epilogue, fmt::format("e{}_", vector),
-          [&](std::size_t node) {
-            const Access& access = *nest_.epilogue[node];
-            const std::int64_t stride = stride_of(access, of_.m);
-            const std::string at = address(access, names_, place_, offset(access, pixel) + stride * lanes);
-            return load_text(at, stride, part);
-          },
-          value);
-    const std::string at = address(nest_.out, names_, place_, offset(nest_.out, pixel) + lanes);
-    write_store(text_, at, value, part);
+          [&](std::size_t node) { return load(*nest_.epilogue[node]); }, value);
+    const auto at = [&](const Access& out) { return address(out, names_, place_, offset(out, pixel) + lanes); };
+    if (!nest_.also.empty()) {
+      text_.line("const vf y{} = {};", vector, value);
+      value = fmt::format("y{}", vector);
+    }
+    write_store(text_, nest_.out.element, at(nest_.out), value, part);
+    write_copies(text_, nest, nest_.also, value, fmt::format("q{}_", vector), part, load, at);
   }
 
   CText& text_;
@@ -250,6 +309,8 @@ class Writer {
   const PlaceOf& place_;
   std::vector<std::string> names_;
   const Access& a_;
+  std::optional<ByteProduct> bytes_;
+  std::int64_t steps_;  ///< values of the packed operand for a channel
   int rows_ = -1;
   int columns_ = -1;
   int shared_ = -1;  ///< among threads
@@ -267,6 +328,34 @@ std::optional<Contraction> find_contraction(const FlatNest& nest) {
   if (!sums_products(*nest.nest) || !unguarded(nest)) return std::nullopt;
   if (auto found = with_operands(nest, 0, 1)) return found;
   return with_operands(nest, 1, 0);
+}
+
+int packed_bits(const Element& element) {
+  if (!element.rounded || element.bytes || element.lowest < -128 || element.highest > 127) return 0;
+  int bits = 2;
+  while (element.lowest < -(1 << (bits - 1)) || element.highest >= 1 << (bits - 1)) ++bits;
+  return bits;
+}
+
+std::optional<ByteProduct> find_byte_product(const FlatNest& nest, const Contraction& contraction) {
+  const Access& a = *nest.value[static_cast<std::size_t>(contraction.a)];
+  const Element& weights = nest.value[static_cast<std::size_t>(contraction.b)]->element;
+  if (!a.element.bytes || packed_bits(weights) == 0) return std::nullopt;
+  ByteProduct found;
+  for (auto loop = contraction.k.rbegin(); loop != contraction.k.rend(); ++loop) {
+    if (stride_of(a, *loop) != found.run_extent) break;
+    found.run_extent *= extent_of(nest, *loop);
+    ++found.run;
+  }
+  const std::int64_t all = contraction.k_extent(nest);
+  const std::int64_t widest = a.element.highest + a.element.zero;
+  const std::int64_t heaviest = std::max(-weights.lowest, weights.highest);
+  // Sums of two unsigned factors with a start of the same size.
+  if (found.run == 0 || 2 * all * widest * heaviest > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+  found.fours = all / found.run_extent * ((found.run_extent + 3) / 4);
+  found.corrected = a.element.zero != 0;
+  found.small = 2 * widest * heaviest < 1 << 15;
+  return found;
 }
 
 RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction, const CTarget& target) {
@@ -302,7 +391,9 @@ RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction
 }
 
 std::int64_t packed_size(const FlatNest& nest, const Contraction& contraction, const CTarget& target) {
-  std::int64_t size = contraction.k_extent(nest) * round_up(extent_of(nest, contraction.m), target.lanes);
+  const auto bytes = find_byte_product(nest, contraction);
+  const std::int64_t steps = bytes ? bytes->fours + (bytes->corrected ? 1 : 0) : contraction.k_extent(nest);
+  std::int64_t size = steps * round_up(extent_of(nest, contraction.m), target.lanes);
   for (int loop : contraction.outer) size *= extent_of(nest, loop);
   return size;
 }
@@ -326,7 +417,7 @@ void write_packing(CText& text, const FlatNest& nest, const Contraction& contrac
   for (int loop : contraction.k) open(loop);
   text.open("for (int lane = 0; lane < lanes; ++lane)");
   names[static_cast<std::size_t>(contraction.m)] = "block + lane";
-  text.line("*to++ = block + lane < {} ? *({}) : 0.0f;", m, address(b, names, place));
+  text.line("*to++ = block + lane < {} ? {} : 0.0f;", m, scalar_text(b.element, address(b, names, place)));
   for (std::size_t i = 0; i < contraction.outer.size() + contraction.k.size() + 2; ++i) text.close();
   text.close();
 }

@@ -110,18 +110,50 @@ std::string write_expression(CText& text, const std::vector<NestNode>& nodes, co
   return names.back();
 }
 
-std::string load_text(const std::string& at, std::int64_t stride, std::int64_t part) {
-  if (stride == 0) return "SET1(*(" + at + "))";
-  if (stride == 1) return "LD(" + at + ")";
-  return part > 0 ? fmt::format("gather_part({}, {}, {})", at, stride, part)
-                  : fmt::format("gather({}, {})", at, stride);
+std::string load_text(const Element& element, const std::string& at, std::int64_t stride, std::int64_t part) {
+  if (stride == 0) return "SET1(" + scalar_text(element, at) + ")";
+  const auto here = [&]() -> std::string {
+    const char* kind = element.bytes ? "codes_" : "";
+    if (stride == 1) return fmt::format("{}({})", element.bytes ? "ld_codes" : "LD", at);
+    return part > 0 ? fmt::format("{}gather_part({}, {}, {})", kind, at, stride, part)
+                    : fmt::format("{}gather({}, {})", kind, at, stride);
+  };
+  return element.zero == 0 ? here() : fmt::format("({} - SET1({}.0f))", here(), element.zero);
 }
 
-void write_store(CText& text, const std::string& at, const std::string& value, std::int64_t part) {
-  if (part > 0) {
+std::string scalar_text(const Element& element, const std::string& at) {
+  if (!element.bytes) return "*(" + at + ")";
+  return element.zero == 0 ? fmt::format("(float)*({})", at) : fmt::format("((float)*({}) - {}.0f)", at, element.zero);
+}
+
+void write_store(CText& text, const Element& element, const std::string& at, const std::string& value,
+                 std::int64_t part) {
+  if (element.rounded) {
+    const std::string codes = fmt::format("to_codes({}, {}.0f, {}.0f)", value, element.lowest, element.highest);
+    if (!element.bytes) return write_store(text, {}, at, fmt::format("__builtin_convertvector({}, vf)", codes), part);
+    const std::string moved = element.zero == 0 ? codes : fmt::format("{} + {}", codes, element.zero);
+    if (part > 0) {
+      text.line("st_codes_part({}, {}, {});", at, moved, part);
+    } else {
+      text.line("st_codes({}, {});", at, moved);
+    }
+  } else if (part > 0) {
     text.line("st_part({}, {}, {});", at, value, part);
   } else {
     text.line("ST({}, {});", at, value);
+  }
+}
+
+void write_copies(CText& text, const Nest& nest, const std::vector<FlatCopy>& copies, const std::string& result,
+                  const std::string& prefix, std::int64_t part,
+                  const std::function<std::string(const Access& access)>& load,
+                  const std::function<std::string(const Access& out)>& at) {
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const FlatCopy& copy = copies[i];
+    const std::string value = write_expression(
+        text, nest.also[i].value, fmt::format("{}{}_", prefix, i),
+        [&](std::size_t node) { return load(*copy.value[node]); }, result);
+    write_store(text, copy.out.element, at(copy.out), value, part);
   }
 }
 

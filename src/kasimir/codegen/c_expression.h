@@ -10,8 +10,10 @@ namespace kasimir {
 
 /// What generated code is written for.
 struct CTarget {
-  int lanes = 16;      ///< floats of a vector: 16 for AVX-512, 8 for AVX2
-  int registers = 32;  ///< vector registers
+  int lanes = 16;             ///< floats of a vector: 16 for AVX-512, 8 for AVX2
+  int registers = 32;         ///< vector registers
+  bool sums_of_four = false;  ///< one instruction multiplies bytes and sums four products (AVX512-VNNI)
+  bool operator==(const CTarget&) const = default;
 };
 
 /// Where the tensors of a program begin, in C: "W + 128".
@@ -37,9 +39,19 @@ std::string write_expression(CText& text, const std::vector<NestNode>& nodes, co
 
 /// A vector of elements that lie `stride` apart (0: the same element), from the address on; with `part` > 0 no more
 /// than so many are touched one by one.
-std::string load_text(const std::string& at, std::int64_t stride, std::int64_t part);
-/// Stores a vector, or its first `part` lanes where that is not 0.
-void write_store(CText& text, const std::string& at, const std::string& value, std::int64_t part);
+std::string load_text(const Element& element, const std::string& at, std::int64_t stride, std::int64_t part);
+/// One of them as a float.
+std::string scalar_text(const Element& element, const std::string& at);
+/// Stores a vector, or its first `part` lanes where that is not 0, rounded and clamped where the element is.
+void write_store(CText& text, const Element& element, const std::string& at, const std::string& value,
+                 std::int64_t part);
+
+/// Writes what a nest gives beside its result (Nest::also), from the finished one. `load` reads an access in the order
+/// of the result, `at` is the address that a copy is written to.
+void write_copies(CText& text, const Nest& nest, const std::vector<FlatCopy>& copies, const std::string& result,
+                  const std::string& prefix, std::int64_t part,
+                  const std::function<std::string(const Access& access)>& load,
+                  const std::function<std::string(const Access& out)>& at);
 
 /// "1.5f", with all digits that a float has.
 std::string c_float(double value);
@@ -50,5 +62,8 @@ std::string c_prelude(const CTarget& target);
 std::vector<std::string> c_prelude_names();
 /// The headers that it needs, and what follows it.
 std::string c_includes();
+/// What tensors of codes need beside that, and its names.
+std::string c_codes_prelude(const CTarget& target);
+std::vector<std::string> c_codes_prelude_names();
 
 }  // namespace kasimir

@@ -9,7 +9,10 @@ PlaceOf CArguments::places() {
     // Not `restrict`, though no two tensors of a nest share memory: GCC 12 at -O2 then keeps results in registers over
     // several steps (predictive commoning) and, where a thread's share is shorter than that, writes old values back
     // over what another thread has written.
-    if (added) add({tensor == written_ ? "float *" : "const float *", at->second, outside_(tensor)});
+    if (added)
+      add({fmt::format("{}{}", written_.contains(tensor) ? "" : "const ",
+                       bytes_(tensor) ? "unsigned char *" : "float *"),
+           at->second, outside_(tensor)});
     return at->second;
   };
 }

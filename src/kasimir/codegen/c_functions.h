@@ -4,6 +4,7 @@
 #include "kasimir/codegen/c_expression.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,10 @@ struct CArgument {
 /// Names tensors in the order in which a function asks for their places.
 class CArguments {
  public:
-  /// `outside` gives the places where the function is called; `written` is the tensor that it writes.
-  CArguments(PlaceOf outside, int written) : outside_(std::move(outside)), written_(written) {}
+  /// `outside` gives the places where the function is called; `written` are the tensors that it writes; `bytes`
+  /// says which tensors are of bytes.
+  CArguments(PlaceOf outside, std::set<int> written, std::function<bool(int tensor)> bytes)
+      : outside_(std::move(outside)), written_(std::move(written)), bytes_(std::move(bytes)) {}
   /// For what writes the body; valid as long as this object.
   [[nodiscard]] PlaceOf places();
   void add(CArgument argument) { all_.push_back(std::move(argument)); }
@@ -28,7 +31,8 @@ class CArguments {
 
  private:
   PlaceOf outside_;
-  int written_;
+  std::set<int> written_;
+  std::function<bool(int tensor)> bytes_;
   std::map<int, std::string> names_;
   std::vector<CArgument> all_;
 };

@@ -27,7 +27,9 @@ std::string c_header(const NestProgram& program, const COptions& options, const 
   text.line(" * input:  {}", shape(in, options.input));
   text.line(" * output: {}", shape(out, options.output));
   text.line(" * weights, one after another:");
-  for (const WeightSlot& slot : made.weights) text.line(" *   {:>9} {} [{}]", slot.offset, slot.name, slot.size);
+  for (const WeightSlot& slot : made.weights)
+    text.line(" *   {:>9} {} [{}]{}", slot.offset, slot.name, slot.size,
+              slot.bits == 0 ? "" : fmt::format(" in {} bits each, the first in the lowest", slot.bits));
   text.line(" */");
   text.line("#ifdef __cplusplus");
   text.line("extern \"C\" {{");

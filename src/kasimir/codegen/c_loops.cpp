@@ -241,7 +241,7 @@ class Loops {
     }
     const std::int64_t stride = vector_ < 0 ? 0 : stride_of(*here, vector_);
     const std::string at = address(*here, names_, place_, stride * vector * target_.lanes);
-    const std::string value = load_text(at, stride, part);
+    const std::string value = load_text(here->element, at, stride, part);
     const std::string condition = inside(*here, names_);
     return condition.empty() ? value : "(" + condition + ") ? " + value + " : SET1(0.0f)";
   }
@@ -357,10 +357,19 @@ class Loops {
           [&](std::size_t node) { return load(nest_.epilogue[node], low, vector, part, steps); },
           fmt::format("r{}", vector));
     }
-    std::int64_t more = static_cast<std::int64_t>(vector) * target_.lanes;
-    for (const auto& [loop, count] : steps) more += stride_of(nest_.out, loop) * count;
-    const std::string at = address(nest_.out, names_, place_, more);
-    write_store(text_, at, result, part);
+    const auto at = [&](const Access& out) {
+      std::int64_t more = static_cast<std::int64_t>(vector) * target_.lanes;
+      for (const auto& [loop, count] : steps) more += stride_of(out, loop) * count;
+      return address(out, names_, place_, more);
+    };
+    if (!nest_.also.empty()) {
+      text_.line("const vf y{} = {};", vector, result);
+      result = fmt::format("y{}", vector);
+    }
+    write_store(text_, nest_.out.element, at(nest_.out), result, part);
+    write_copies(
+        text_, nest, nest_.also, result, fmt::format("q{}_", vector), part,
+        [&](const Access& access) { return load(access, low, vector, part, steps); }, at);
   }
 
   void write_range(std::int64_t low, std::int64_t high) {

@@ -39,6 +39,15 @@ double weight_rate(const NestProgram& program) {
 
 }  // namespace
 
+namespace {
+
+/// Codes are multiplied as they are.
+bool reads_codes(const FlatNest& flat) {
+  return std::ranges::any_of(flat.value, [](const auto& access) { return access && access->element.rounded; });
+}
+
+}  // namespace
+
 std::vector<std::vector<Method>> possible_methods(const NestProgram& program, const CTarget& target) {
   const MemoryPlan plan = plan_memory(program, {});
   const double rate = weight_rate(program);
@@ -48,7 +57,7 @@ std::vector<std::vector<Method>> possible_methods(const NestProgram& program, co
     const FlatNest flat = flatten(program, nest, plan);
     if (const auto contraction = find_contraction(flat))
       methods.emplace_back(default_block(flat, *contraction, target));
-    if (const auto product = find_window_product(program, nest)) {
+    if (const auto product = find_window_product(program, nest); product && !reads_codes(flat)) {
       std::vector<std::pair<double, Method>> ranked;
       for (const Method& direct : methods) ranked.emplace_back(estimated_seconds(nest, *product, 0, rate), direct);
       for (int m : {4, 2})

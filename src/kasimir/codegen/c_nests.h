@@ -49,6 +49,20 @@ struct Contraction {
 };
 std::optional<Contraction> find_contraction(const FlatNest& nest);
 
+/// A contraction of bytes: `a` holds codes of activations, whose last reduced loops walk neighbouring bytes, and `b`
+/// known codes of at most 8 bits. Four products at a time are summed in 32 bits, which hold every sum.
+struct ByteProduct {
+  std::size_t run = 0;          ///< how many of Contraction::k, the last ones, are neighbours in `a`
+  std::int64_t run_extent = 1;  ///< their bytes
+  std::int64_t fours = 1;       ///< steps: (bytes of the run rounded up to 4) / 4, for every point of the other loops
+  bool corrected = false;       ///< code 0 is another byte: each channel starts from -zero * sum of its weights
+  bool small = false;           ///< a sum of two products is below 2^15
+};
+std::optional<ByteProduct> find_byte_product(const FlatNest& nest, const Contraction& contraction);
+
+/// Bits of a known tensor of codes in the caller's weights: two's complement, one after another; 0: floats.
+int packed_bits(const Element& element);
+
 /// Sizes of the register block: `pixels` results along the innermost pixel loops times `vectors` of channels.
 struct RegisterBlock {
   int rows = 1;     ///< along the second innermost pixel loop
@@ -58,11 +72,14 @@ struct RegisterBlock {
 };
 RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction, const CTarget& target);
 
-/// Floats of the packed operand.
+/// Values of 4 bytes of the packed operand.
 std::int64_t packed_size(const FlatNest& nest, const Contraction& contraction, const CTarget& target);
 /// Packs operand `b` from its place to `packed`.
 void write_packing(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
                    const CTarget& target, const PlaceOf& place, const std::string& packed);
+/// The same of a byte product: `place` gives the packed bits of operand `b`.
+void write_byte_packing(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
+                        const CTarget& target, const PlaceOf& place, const std::string& packed);
 bool write_contraction(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
                        const CTarget& target, const PlaceOf& place, const std::string& packed, int threads);
 

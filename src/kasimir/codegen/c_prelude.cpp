@@ -54,11 +54,11 @@ static inline vi first_lanes(int n) {
   return mask;
 }
 static inline vf choose(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
-#if defined(__AVX512F__) && LANES == 16
+#if (defined(__AVX512F__) || defined(KSM_TARGETED)) && LANES == 16
 static inline vf vmax(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
 static inline vf vmin(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
 static inline vf vsqrt(vf a) { return (vf)_mm512_sqrt_ps((__m512)a); }
-#elif defined(__AVX__) && LANES == 8
+#elif (defined(__AVX__) || defined(KSM_TARGETED)) && LANES == 8
 static inline vf vmax(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
 static inline vf vmin(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
 static inline vf vsqrt(vf a) { return (vf)_mm256_sqrt_ps((__m256)a); }

@@ -18,6 +18,7 @@ struct Planned {
   std::optional<WindowProduct> product;
   std::int64_t packed = -1;       ///< place of the packed operand: in P, or in W where it is an activation
   bool packed_once = false;       ///< in P
+  bool bytes = false;             ///< a byte product
   std::int64_t scratch = -1;      ///< place in W
   std::int64_t scratch_size = 0;  ///< of one thread
   bool shared = false;            ///< all threads compute it together
@@ -86,10 +87,22 @@ class Generator {
       const BoundTensor& tensor = program_.tensors[t];
       if (tensor.role != Role::weight && tensor.role != Role::stat) continue;
       place_q_[t] = result_.weights_size;
-      result_.weights.push_back({tensor.name, static_cast<int>(t), result_.weights_size, elements(tensor)});
-      result_.weights_size += elements(tensor);
+      result_.weights.push_back({tensor.name, static_cast<int>(t), result_.weights_size, elements(tensor),
+                                 packed_bits(element_of(program_, static_cast<int>(t)))});
+      result_.weights_size += result_.weights.back().floats();
     }
-    for (const Nest& nest : program_.prepare) in_p(nest.out);
+    for (const Nest& nest : program_.prepare) {
+      in_p(nest.out);
+      for_each_read(nest, [&](const BoundRead& read) { unpack(read.tensor); });
+    }
+  }
+  [[nodiscard]] int bits_of(int tensor) const {
+    const auto t = static_cast<std::size_t>(tensor);
+    return !is_repacked(tensor) && place_q_[t] >= 0 ? packed_bits(memory_.layouts[t].element) : 0;
+  }
+  /// What reads floats of codes reads them in P.
+  void unpack(int tensor) {
+    if (bits_of(tensor) > 0) in_p(tensor);
   }
   /// A place in P, where reads of whole vectors may pass the end.
   std::int64_t in_p(int tensor) {
@@ -114,6 +127,7 @@ class Generator {
     if (std::holds_alternative<RegisterBlock>(method)) {
       planned.contraction = find_contraction(planned.flat);
       KASIMIR_CHECK(planned.contraction.has_value(), "nest {} is no sum of products", nest.name);
+      planned.bytes = find_byte_product(planned.flat, *planned.contraction).has_value();
       packed_node = planned.contraction->b;
       place_packed(planned, nest, packed_node, packed_size(planned.flat, *planned.contraction, options_.target));
     } else if (auto* winograd = std::get_if<WinogradBlock>(&planned.method)) {
@@ -136,6 +150,7 @@ class Generator {
     };
     keep(planned.flat.value, packed_node);
     keep(planned.flat.epilogue, -1);
+    for (const FlatCopy& copy : planned.flat.also) keep(copy.value, -1);
     nests_.push_back(std::move(planned));
   }
   /// Weights that the nest would gather one by one get a copy in the order of its vectors.
@@ -146,6 +161,7 @@ class Generator {
       if (!access || !program_.known[static_cast<std::size_t>(access->tensor)]) continue;
       auto copy = repacked_along(flat, *access, loop);
       if (!copy) continue;
+      unpack(access->tensor);
       place_p_.push_back(take_p(copy->size));
       copy->to.tensor = static_cast<int>(place_p_.size()) - 1;
       access = copy->to;
@@ -159,6 +175,7 @@ class Generator {
   void place_packed(Planned& planned, const Nest& nest, int node, std::int64_t size) {
     const auto& read = std::get<BoundRead>(nest.value[static_cast<std::size_t>(node)]);
     planned.packed_once = program_.known[static_cast<std::size_t>(read.tensor)];
+    if (!planned.bytes) unpack(read.tensor);
     planned.packed = planned.packed_once ? take_p(size) : take_w(size);
   }
 
@@ -167,14 +184,20 @@ class Generator {
     const auto t = static_cast<std::size_t>(tensor);
     if (is_repacked(tensor) || program_.known[t]) return fmt::format("P + {}", place_p_[t]);
     const std::int64_t held = program_.tensors[t].axes[0].extent;
-    const std::string at = fmt::format("W + {}", memory_.place[t]);
+    std::string at = fmt::format("W + {}", memory_.place[t]);
+    if (memory_.layouts[t].element.bytes) at = fmt::format("(unsigned char *)({})", at);
     return held > images ? fmt::format("{} + first % {} * {}", at, held, memory_.layouts[t].strides[0]) : at;
   }
   /// Where a tensor begins while weights are prepared.
   [[nodiscard]] std::string preparing(int tensor) const {
     const auto t = static_cast<std::size_t>(tensor);
-    return !is_repacked(tensor) && place_q_[t] >= 0 ? fmt::format("Q + {}", place_q_[t])
-                                                    : fmt::format("P + {}", place_p_[t]);
+    return !is_repacked(tensor) && place_q_[t] >= 0 && bits_of(tensor) == 0 ? fmt::format("Q + {}", place_q_[t])
+                                                                            : fmt::format("P + {}", place_p_[t]);
+  }
+  [[nodiscard]] CArguments arguments_of(const PlaceOf& outside, std::set<int> written) const {
+    return {outside, std::move(written), [this](int tensor) {
+              return !is_repacked(tensor) && memory_.layouts[static_cast<std::size_t>(tensor)].element.bytes;
+            }};
   }
 
   void write_clock(CText& text) const {
@@ -200,11 +223,18 @@ class Generator {
     result_.meets = together();
     result_.symbols = c_prelude_names();
     text.line("{}", c_prelude(options_.target));
+    if (!program_.codes.empty()) {
+      text.line("{}", c_codes_prelude(options_.target));
+      for (std::string& name : c_codes_prelude_names()) result_.symbols.push_back(std::move(name));
+    }
     if (options_.timed) write_clock(text);
     for (std::size_t s = 0; s < program_.segments.size(); ++s) write_segment(text, s);
     write_prepare(text);
     text.open("KSM_ENTRY void {}_init(float *W)", options_.name);
     text.line("memset(W, 0, sizeof(float) * {});", result_.workspace_size);
+    for (int copy = 0; copy < copies(); ++copy)
+      for (const MemoryPlan::Fill& fill : memory_.fills)
+        text.line("memset(W + {}, {}, sizeof(float) * {});", fill.place + copy * share_, fill.byte, fill.floats);
     text.close();
     text.open("KSM_ENTRY void {}_run(const float *P, float *W, const float *in, float *out)", options_.name);
     write_run(text);
@@ -317,16 +347,24 @@ class Generator {
 
   /// The operand that is packed, in the nest and where it is packed.
   [[nodiscard]] static CArgument packed_argument(const Planned& of, bool written) {
-    return {written ? "float *restrict " : "const float *restrict ", "K",
-            fmt::format("{} + {}", of.packed_once ? "P" : "W", of.packed)};
+    const std::string at = fmt::format("{} + {}", of.packed_once ? "P" : "W", of.packed);
+    if (of.bytes)
+      return {written ? "int *" : "const int *", "K", fmt::format("({}int *)({})", written ? "" : "const ", at)};
+    return {written ? "float *restrict " : "const float *restrict ", "K", at};
   }
 
   /// Packs the operand: what runs with the weights, or before the product where it is an activation.
   std::string write_packing_call(CText& text, const Planned& of, const PlaceOf& outside) {
-    CArguments arguments(outside, -1);
+    const PlaceOf given = [this](int tensor) {
+      return fmt::format("Q + {}", place_q_[static_cast<std::size_t>(tensor)]);
+    };
+    CArguments arguments = arguments_of(of.bytes ? given : outside, {});
     arguments.add(packed_argument(of, true));
     CText body(1);
-    if (const auto* block = std::get_if<RegisterBlock>(&of.method)) {
+    const auto* block = std::get_if<RegisterBlock>(&of.method);
+    if (of.bytes) {
+      write_byte_packing(body, of.flat, *of.contraction, *block, options_.target, arguments.places(), "K");
+    } else if (block != nullptr) {
       write_packing(body, of.flat, *of.contraction, *block, options_.target, arguments.places(), "K");
     } else if (const auto* winograd = std::get_if<WinogradBlock>(&of.method)) {
       write_winograd_packing(body, program_, *of.flat.nest, memory_, *of.product, *winograd, options_.target,
@@ -340,7 +378,9 @@ class Generator {
     const PlaceOf outside = [this, images](int tensor) { return running(tensor, images); };
     const int threads = together() && seconds(of) > options_.shortest_shared_seconds ? options_.threads : 1;
     if (packs(of)) of.packing_call = write_packing_call(text, of, outside);
-    CArguments arguments(outside, of.flat.nest->out);
+    std::set<int> outs;
+    for_each_out(*of.flat.nest, [&](int tensor) { outs.insert(tensor); });
+    CArguments arguments = arguments_of(outside, outs);
     const PlaceOf place = arguments.places();
     CText body(1);
     if (const auto* block = std::get_if<RegisterBlock>(&of.method)) {
@@ -366,21 +406,24 @@ class Generator {
   void write_prepare(CText& text) {
     const PlaceOf outside = [this](int tensor) { return preparing(tensor); };
     std::vector<std::string> steps;
+    for (const WeightSlot& slot : result_.weights)
+      if (const auto place = place_p_[static_cast<std::size_t>(slot.tensor)]; slot.bits > 0 && place >= 0)
+        steps.push_back(fmt::format("unpack_codes(P + {}, Q + {}, {}, {});", place, slot.offset, slot.size, slot.bits));
     for (const Nest& nest : program_.prepare) {
-      CArguments arguments(outside, nest.out);
+      CArguments arguments = arguments_of(outside, {nest.out});
       CText body(1);
       write_scalar_loops(body, flatten(program_, nest, memory_), arguments.places());
       steps.push_back(fmt::format("/* {} */", str(program_, nest)));
       steps.push_back(functions_.call(text, 'w', arguments.all(), body.str()));
     }
     for (const auto& [copy, loops] : repacked_) {
-      CArguments arguments(outside, copy.to.tensor);
+      CArguments arguments = arguments_of(outside, {copy.to.tensor});
       CText body(1);
       write_repacking(body, loops, copy, arguments.places());
       steps.push_back(functions_.call(text, 'r', arguments.all(), body.str()));
     }
     for (std::size_t t = 0; t < program_.tensors.size(); ++t)
-      if (place_q_[t] >= 0 && place_p_[t] >= 0)
+      if (place_q_[t] >= 0 && place_p_[t] >= 0 && bits_of(static_cast<int>(t)) == 0)
         steps.push_back(fmt::format("memcpy(P + {}, Q + {}, sizeof(float) * {});", place_p_[t], place_q_[t],
                                     elements(program_.tensors[t])));
     for (const Planned& of : nests_)

@@ -29,6 +29,7 @@ struct COptions {
   double shortest_shared_seconds = 5e-6;
   ImageLayout input = ImageLayout::nchw;
   ImageLayout output = ImageLayout::nchw;
+  bool quantised = false;  ///< the program's check allows for codes of values near a tie: see c_main
   bool timed =
       false;  ///< for tuning, on one thread: `NAME_times` sums the nanoseconds of each nest, so it is global state
 };
@@ -38,7 +39,11 @@ struct WeightSlot {
   std::string name;  ///< of the tensor in the graph
   int tensor = -1;
   std::int64_t offset = 0;  ///< in floats
-  std::int64_t size = 0;
+  std::int64_t size = 0;    ///< values
+  /// Of each value, where they are codes: two's complement, one after another, the first one in the lowest bits of the
+  /// first byte; the next tensor begins with a whole float. 0: floats.
+  int bits = 0;
+  [[nodiscard]] std::int64_t floats() const { return bits == 0 ? size : (size * bits + 31) / 32; }
 };
 
 struct CProgram {

@@ -19,10 +19,17 @@ struct Features {
   std::string_view also_gcc;  ///< of the pragma: GCC alone knows it
 };
 
+constexpr std::array<std::string_view, 7> vnni{"avx512f",    "avx512bw", "avx512dq", "avx512vl",
+                                               "avx512vnni", "avx2",     "fma"};
 constexpr std::array<std::string_view, 6> avx512{"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx2", "fma"};
 constexpr std::array<std::string_view, 2> avx2{"avx2", "fma"};
-constexpr std::array<Features, 3> levels{Features{{16, 32}, "avx512", avx512, ",prefer-vector-width=512"},
-                                         Features{{8, 16}, "avx2", avx2, ""}, Features{{4, 16}, "plain", {}, ""}};
+constexpr std::array<Features, 4> all_levels{Features{{16, 32, true}, "vnni", vnni, ",prefer-vector-width=512"},
+                                             Features{{16, 32, false}, "avx512", avx512, ",prefer-vector-width=512"},
+                                             Features{{8, 16, false}, "avx2", avx2, ""},
+                                             Features{{4, 16, false}, "plain", {}, ""}};
+
+/// Without products of bytes the first is the same as the second.
+std::span<const Features> levels_for(bool bytes) { return std::span(all_levels).subspan(bytes ? 0 : 1); }
 
 std::string renamed(const std::string& symbol, const Features& level) {
   return fmt::format("{}_{}", symbol, level.name);
@@ -39,12 +46,14 @@ void write_variant(CText& text, const CProgram& variant, const Features& level) 
     text.line("#pragma GCC push_options");
     text.line("#pragma GCC target(\"{}{}\")", needs, level.also_gcc);
     text.line("#endif");
+    text.line("#define KSM_TARGETED /* clang's attribute defines none of its own words */");
   }
   for (const std::string& symbol : variant.symbols) text.line("#define {} {}", symbol, renamed(symbol, level));
   text.line("{}", variant.source.substr(variant.body_at));
   for (const std::string& symbol : variant.symbols) text.line("#undef {}", symbol);
   text.line("#undef LANES");
   if (!special) return;
+  text.line("#undef KSM_TARGETED");
   text.line("#if defined(__clang__)");
   text.line("#pragma clang attribute pop");
   text.line("#else");
@@ -54,8 +63,8 @@ void write_variant(CText& text, const CProgram& variant, const Features& level) 
 }
 
 /// `void NAME_FUNCTION(PARAMETERS)` that calls the variant for this processor.
-void write_choice(CText& text, const std::string& function, const std::string& parameters,
-                  const std::string& arguments) {
+void write_choice(CText& text, std::span<const Features> levels, const std::string& function,
+                  const std::string& parameters, const std::string& arguments) {
   text.open("void {}({})", function, parameters);
   for (const Features& level : levels) {
     if (level.needs.empty()) {
@@ -76,13 +85,14 @@ void write_choice(CText& text, const std::string& function, const std::string& p
 
 }  // namespace
 
-std::vector<CTarget> portable_targets() {
+std::vector<CTarget> portable_targets(bool bytes) {
   std::vector<CTarget> targets;
-  for (const Features& level : levels) targets.push_back(level.target);
+  for (const Features& level : levels_for(bytes)) targets.push_back(level.target);
   return targets;
 }
 
 CProgram one_for_all(const NestProgram& program, const std::vector<CProgram>& variants, const COptions& options) {
+  const auto levels = levels_for(!program.codes.empty());
   KASIMIR_CHECK(variants.size() == levels.size(), "{} variants for {} levels", variants.size(), levels.size());
   CProgram all = variants.back();
   for (const CProgram& variant : variants) {
@@ -97,8 +107,9 @@ CProgram one_for_all(const NestProgram& program, const std::vector<CProgram>& va
   text.line("#include \"{}.h\"", options.name);
   text.line("{}", c_includes());
   if (all.meets) text.line("{}", c_team_prelude());
-  text.line(
-      "/* Three times the same, for processors with AVX-512, with AVX2, and for all others; what to run is chosen");
+  text.line("/* {}, with AVX2, and for all others; what to run is chosen",
+            program.codes.empty() ? "Three times the same, for processors with AVX-512"
+                                  : "Four times the same, for processors with AVX-512 and VNNI, with AVX-512");
   text.line("   where it runs. */");
   text.line("#if !defined(__x86_64__)");
   text.line("#undef KSM_MOST_LANES");
@@ -109,9 +120,10 @@ CProgram one_for_all(const NestProgram& program, const std::vector<CProgram>& va
   text.line("#define KSM_ENTRY static");
   for (std::size_t i = 0; i < levels.size(); ++i) write_variant(text, variants[i], levels[i]);
   const std::string& name = options.name;
-  write_choice(text, name + "_prepare", "const float *weights, float *prepared", "weights, prepared");
-  write_choice(text, name + "_init", "float *workspace", "workspace");
-  write_choice(text, name + "_run", "const float *prepared, float *workspace, const float *input, float *output",
+  write_choice(text, levels, name + "_prepare", "const float *weights, float *prepared", "weights, prepared");
+  write_choice(text, levels, name + "_init", "float *workspace", "workspace");
+  write_choice(text, levels, name + "_run",
+               "const float *prepared, float *workspace, const float *input, float *output",
                "prepared, workspace, input, output");
   all.source = text.str();
   return all;

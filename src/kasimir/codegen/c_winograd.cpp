@@ -343,18 +343,16 @@ class Writer {
     set(names, of_.row, fmt::format("ty * {} + {}", block_.m, i));
     set(names, of_.column, fmt::format("tx * {} + {}", block_.m, j));
     std::string value = fmt::format("y{}_{}", i, j);
+    const auto load = [&](const Access& read) {
+      return load_text(read.element, address(read, names, place_), stride(read, of_.channel), part);
+    };
     if (!nest_.epilogue.empty())
       value = write_expression(
           text_, nest_.epilogue, "e",
-          [&](std::size_t node) {
-            const Access read = access(std::get<BoundRead>(nest_.epilogue[node]));
-            const std::int64_t step = stride(read, of_.channel);
-            const std::string at = address(read, names, place_);
-            return load_text(at, step, part);
-          },
-          value);
-    const std::string at = address(out_, names, place_);
-    write_store(text_, at, value, part);
+          [&](std::size_t node) { return load(access(std::get<BoundRead>(nest_.epilogue[node]))); }, value);
+    const auto at = [&](const Access& out) { return address(out, names, place_); };
+    write_store(text_, out_.element, at(out_), value, part);
+    write_copies(text_, nest_, copies_of(program_, nest_, plan_), value, "q", part, load, at);
   }
 
   CText& text_;

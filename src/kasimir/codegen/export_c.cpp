@@ -49,7 +49,8 @@ std::vector<ExportedFile> export_c(const NetworkPlan& plan, const std::vector<Na
   COptions names;
   if (options.target) names.target = *options.target;
   names.threads = options.threads;
-  auto made = network_as_c(plan, options.batch, weights, names, !options.target);
+  names.quantised = !options.quantization.empty();
+  auto made = network_as_c(plan, options.batch, weights, names, !options.target, options.quantization);
   if (!made.ok())
     throw input_error("network {} cannot be written as C: {}", plan.network->name(), made.rejection().str());
   if (options.tune_seconds > 0) {

@@ -15,6 +15,7 @@ struct ExportCOptions {
   double tune_seconds = 0;
   std::filesystem::path tuning_cache = {};  ///< what was measured before; empty: none
   std::optional<CTarget> target = {};       ///< nothing: any processor, chosen where the program runs
+  Quantization quantization = {};           ///< its places multiply whole numbers; the check is of such a network
 };
 
 /// The network as plain C with its weights: `net.h`, `net.c`, `net.weights` (floats, little-endian, in the order that

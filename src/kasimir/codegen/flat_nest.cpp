@@ -12,6 +12,20 @@ void for_each_access(FlatNest& flat, const std::function<void(Access&)>& visit) 
   for (auto* accesses : {&flat.value, &flat.epilogue})
     for (auto& access : *accesses)
       if (access) visit(*access);
+  for (FlatCopy& copy : flat.also) {
+    visit(copy.out);
+    for (auto& access : copy.value)
+      if (access) visit(*access);
+  }
+}
+
+std::vector<std::optional<Access>> reads_of(const NestProgram& program, const Nest& nest, const MemoryPlan& plan,
+                                            const std::vector<NestNode>& nodes) {
+  std::vector<std::optional<Access>> accesses(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (const auto* read = std::get_if<BoundRead>(&nodes[i]))
+      accesses[i] = access_of(program, nest, plan, read->tensor, read->at);
+  return accesses;
 }
 
 bool guards(const Access& access, int loop) {
@@ -63,7 +77,7 @@ Access access_of(const NestProgram& program, const Nest& nest, const MemoryPlan&
                  const std::vector<BoundCoord>& at) {
   const auto t = static_cast<std::size_t>(tensor);
   const TensorLayout& layout = plan.layouts[t];
-  Access access{tensor, layout.origin, {}, {}};
+  Access access{tensor, layout.element, layout.origin, {}, {}};
   access.strides.assign(nest.loops.size(), 0);
   for (std::size_t a = 0; a < at.size(); ++a) {
     const std::int64_t extent = program.tensors[t].axes[a].extent;
@@ -81,21 +95,23 @@ Access access_of(const NestProgram& program, const Nest& nest, const MemoryPlan&
   return access;
 }
 
+std::vector<FlatCopy> copies_of(const NestProgram& program, const Nest& nest, const MemoryPlan& plan) {
+  std::vector<FlatCopy> copies;
+  for (const NestCopy& copy : nest.also)
+    copies.push_back(
+        {access_of(program, nest, plan, copy.out, copy.out_at), reads_of(program, nest, plan, copy.value)});
+  return copies;
+}
+
 FlatNest flatten(const NestProgram& program, const Nest& nest, const MemoryPlan& plan) {
   FlatNest flat;
   flat.nest = &nest;
   flat.loops = nest.loops;
   flat.free = nest.free;
   flat.out = access_of(program, nest, plan, nest.out, nest.out_at);
-  const auto reads = [&](const std::vector<NestNode>& nodes) {
-    std::vector<std::optional<Access>> accesses(nodes.size());
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (const auto* read = std::get_if<BoundRead>(&nodes[i]))
-        accesses[i] = access_of(program, nest, plan, read->tensor, read->at);
-    return accesses;
-  };
-  flat.value = reads(nest.value);
-  flat.epilogue = reads(nest.epilogue);
+  flat.value = reads_of(program, nest, plan, nest.value);
+  flat.epilogue = reads_of(program, nest, plan, nest.epilogue);
+  flat.also = copies_of(program, nest, plan);
   for (int loop = static_cast<int>(flat.loops.size()) - 1; loop >= 0; --loop)
     if (flat.loops[static_cast<std::size_t>(loop)].extent == 1) remove_loop(flat, loop);
   while (merge_some(flat)) {

@@ -19,6 +19,7 @@ struct GuardedCoord {
 /// coordinates add.
 struct Access {
   int tensor = -1;
+  Element element;
   std::int64_t base = 0;
   std::vector<std::int64_t> strides;  ///< per loop of the nest
   std::vector<GuardedCoord> guarded;
@@ -28,6 +29,13 @@ struct Access {
 Access access_of(const NestProgram& program, const Nest& nest, const MemoryPlan& plan, int tensor,
                  const std::vector<BoundCoord>& at);
 
+/// NestCopy as addresses.
+struct FlatCopy {
+  Access out;
+  std::vector<std::optional<Access>> value;
+};
+std::vector<FlatCopy> copies_of(const NestProgram& program, const Nest& nest, const MemoryPlan& plan);
+
 /// A nest as addresses. Loops of extent 1 are gone, and loops that every access walks as one are one.
 struct FlatNest {
   const Nest* nest = nullptr;
@@ -36,6 +44,7 @@ struct FlatNest {
   Access out;
   std::vector<std::optional<Access>> value;     ///< per node of the nest's value, for its reads
   std::vector<std::optional<Access>> epilogue;  ///< likewise
+  std::vector<FlatCopy> also;
 };
 
 FlatNest flatten(const NestProgram& program, const Nest& nest, const MemoryPlan& plan);

@@ -72,6 +72,7 @@ void add_rings(const NestProgram& program, std::vector<TensorLayout>& layouts) {
 std::vector<std::int64_t> signature(const BoundTensor& tensor, const TensorLayout& layout) {
   std::vector<std::int64_t> key;
   if (!layout.ringed()) return key;
+  key = {layout.element.bytes ? 1 : 0, layout.element.zero};
   for (std::size_t a = 0; a < tensor.axes.size(); ++a)
     key.insert(key.end(),
                {static_cast<std::int64_t>(tensor.axes[a].kind), tensor.axes[a].extent, layout.low[a], layout.high[a]});
@@ -82,6 +83,7 @@ struct Buffer {
   std::vector<std::int64_t> key;
   std::int64_t size = 0;
   int free_from = 0;  ///< the first nest that may write it
+  int ring = 0;       ///< the byte of its ring
   std::int64_t place = 0;
 };
 
@@ -92,20 +94,35 @@ std::vector<std::pair<int, int>> lifetimes(const NestProgram& program) {
   for (int i = 0; i < static_cast<int>(program.run.size()); ++i) {
     const Nest& nest = program.run[static_cast<std::size_t>(i)];
     for_each_read(nest, [&](const BoundRead& read) { lives[static_cast<std::size_t>(read.tensor)].second = i; });
-    lives[static_cast<std::size_t>(nest.out)] = {i, i};
+    for_each_out(nest, [&](int tensor) { lives[static_cast<std::size_t>(tensor)] = {i, i}; });
   }
   lives[static_cast<std::size_t>(program.output)].second = static_cast<int>(program.run.size());
   // What a later segment takes up for more images at once is filled by several runs of all that comes before.
   for (const Segment& segment : program.segments)
-    for (std::size_t i = segment.begin; i < segment.end; ++i) {
-      const int out = program.run[i].out;
-      if (program.tensors[static_cast<std::size_t>(out)].axes[0].extent > segment.batch)
-        lives[static_cast<std::size_t>(out)].first = 0;
-    }
+    for (std::size_t i = segment.begin; i < segment.end; ++i)
+      for_each_out(program.run[i], [&](int out) {
+        if (program.tensors[static_cast<std::size_t>(out)].axes[0].extent > segment.batch)
+          lives[static_cast<std::size_t>(out)].first = 0;
+      });
   return lives;
 }
 
 }  // namespace
+
+Element element_of(const NestProgram& program, int tensor) {
+  const auto found = program.codes.find(tensor);
+  if (found == program.codes.end()) return {};
+  const IntegerFormat& format = found->second;
+  Element element{false, true, 0, format.lowest(), format.highest()};
+  element.bytes = format.bits <= 8 && !program.known[static_cast<std::size_t>(tensor)];
+  if (element.bytes && format.is_signed) element.zero = 1 << (format.bits - 1);
+  return element;
+}
+
+std::int64_t TensorLayout::floats() const {
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(float));
+  return element.bytes ? (size + bytes - 1) / bytes : size;
+}
 
 bool TensorLayout::ringed() const {
   return std::ranges::any_of(low, [](std::int64_t n) { return n > 0; }) ||
@@ -118,6 +135,7 @@ MemoryPlan plan_memory(const NestProgram& program, const std::vector<Overhang>& 
   for (std::size_t t = 0; t < program.tensors.size(); ++t) {
     plan.layouts[t].low.assign(program.tensors[t].axes.size(), 0);
     plan.layouts[t].high.assign(program.tensors[t].axes.size(), 0);
+    plan.layouts[t].element = element_of(program, static_cast<int>(t));
   }
   add_rings(program, plan.layouts);
   for (const Overhang& beyond : more)
@@ -138,14 +156,16 @@ MemoryPlan plan_memory(const NestProgram& program, const std::vector<Overhang>& 
     const auto key = signature(program.tensors[t], layout);
     auto found =
         std::ranges::find_if(buffers, [&](const Buffer& b) { return b.key == key && b.free_from <= lives[t].first; });
-    if (found == buffers.end()) found = buffers.insert(buffers.end(), {key, 0, 0, 0});
-    found->size = std::max(found->size, layout.size);
+    if (found == buffers.end()) found = buffers.insert(buffers.end(), {key, 0, 0, 0, 0});
+    found->size = std::max(found->size, layout.floats());
+    if (layout.ringed()) found->ring = layout.element.zero;
     // The nest that reads a tensor last may not write over it: it reads neighbours of what it writes.
     found->free_from = lives[t].second + 1;
     buffer_of[t] = static_cast<std::size_t>(found - buffers.begin());
   }
   for (Buffer& buffer : buffers) {
     buffer.place = plan.size;
+    if (buffer.ring != 0) plan.fills.push_back({buffer.place, buffer.size, buffer.ring});
     // Whole cache lines, and reads of a last partial vector may pass the end.
     plan.size += round_up(buffer.size + 16, 16);
   }

@@ -13,14 +13,29 @@ namespace kasimir {
 /// The smallest multiple of `to` that is at least `value`.
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
-/// In elements of 4 bytes.
+/// How a value is stored: as a float, or as one byte.
+struct Element {
+  bool bytes = false;    ///< code + zero
+  bool rounded = false;  ///< whole numbers from `lowest` to `highest`; bytes are
+  int zero = 0;          ///< the byte of code 0
+  int lowest = 0;
+  int highest = 0;
+  bool operator==(const Element&) const = default;
+};
+/// Of a tensor of the program. Codes of weights are floats in the prepared weights, of activations bytes where they
+/// fit.
+Element element_of(const NestProgram& program, int tensor);
+
+/// In elements.
 struct TensorLayout {
+  Element element;
   std::vector<std::int64_t> strides;  ///< per axis
   std::vector<std::int64_t> low;      ///< per axis: zeros stored before the first element
   std::vector<std::int64_t> high;     ///< per axis: zeros stored after the last
   std::int64_t origin = 0;            ///< of element 0, 0, .. from the start of the buffer
   std::int64_t size = 0;              ///< of the buffer
   [[nodiscard]] bool ringed() const;
+  [[nodiscard]] std::int64_t floats() const;  ///< of the buffer: 4 bytes each
 };
 
 /// How far a nest reads beyond the map of a tensor: along one axis.
@@ -37,6 +52,12 @@ struct MemoryPlan {
   std::vector<TensorLayout> layouts;  ///< per tensor
   std::vector<std::int64_t> place;    ///< per activation: the start of its buffer; -1 for all else
   std::int64_t size = 0;              ///< of the workspace
+  struct Fill {
+    std::int64_t place;
+    std::int64_t floats;
+    int byte;
+  };
+  std::vector<Fill> fills;  ///< rings that are not of bytes 0
 };
 
 /// Rings reach as far as reads along height and width do, up to this; reads that go further are tested.

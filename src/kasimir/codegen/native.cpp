@@ -59,20 +59,29 @@ static size_t best(const float *scores, size_t count) {
     if (scores[i] > scores[at]) at = i;
   return at;
 }
-/* Runs on all images of a file and compares with another: 0 if no score differs by more than 1e-3 of the largest one
-   and every image has the same best score. The file of images holds whole runs. */
+/* Runs on all images of a file and compares with another: 0 if the scores of enough images differ by no more than a
+   share of the largest one, and enough have the same best score. The file of images holds whole runs. */
 static int check(const char *images, const char *scores, const float *prepared, float *workspace, float *input,
                  float *output) {
   FILE *in = fopen(images, "rb"), *known = fopen(scores, "rb");
   float *expected = floats(@_output_size);
   const size_t each = @_output_size / @_batch;
   double difference = 0, largest = 0;
-  size_t runs = 0, other = 0;
+  double *of_image = NULL; /* differences */
+  size_t runs = 0, other = 0, far = 0;
   while (in != NULL && known != NULL && fread(input, sizeof(float), @_input_size, in) == @_input_size &&
          fread(expected, sizeof(float), @_output_size, known) == @_output_size) {
     @_run(prepared, workspace, input, output);
+    of_image = realloc(of_image, (runs + 1) * @_batch * sizeof *of_image);
+    if (of_image == NULL) {
+      printf("no memory for %zu images\n", (runs + 1) * @_batch);
+      exit(4);
+    }
+    for (size_t i = 0; i < @_batch; ++i) of_image[runs * @_batch + i] = 0;
     for (size_t i = 0; i < @_output_size; ++i) {
       const double here = fabs((double)output[i] - expected[i]);
+      double *most = of_image + runs * @_batch + i / each;
+      if (!(here <= *most)) *most = here;
       if (!(here <= difference)) difference = here;
       if (fabs((double)expected[i]) > largest) largest = fabs((double)expected[i]);
     }
@@ -87,9 +96,12 @@ static int check(const char *images, const char *scores, const float *prepared, 
   fclose(known);
   free(expected);
   const double error = largest > 0 ? difference / largest : difference;
-  const int good = error <= 1e-3 && other == 0;
-  printf("%s: largest difference %.2g of the largest score, allowed 1e-3; another class for %zu of %zu images\n",
-         good ? "equal" : "DIFFERENT", error, other, runs * @_batch);
+  for (size_t i = 0; i < runs * @_batch; ++i) far += !(of_image[i] <= KSM_SHARE * (largest > 0 ? largest : 1));
+  free(of_image);
+  const double all = (double)(runs * @_batch);
+  const int good = (double)far <= KSM_FAR * all && (double)other <= KSM_OTHERS * all;
+  printf("%s: largest difference %.2g of the largest score, allowed %s; another class for %zu of %zu images\n",
+         good ? "equal" : "DIFFERENT", error, KSM_ALLOWED, other, runs * @_batch);
   return good ? 0 : 3;
 }
 
@@ -166,19 +178,37 @@ Rejection renamed(const Rejection& reason, const char* rule) { return {rule, rea
 
 CTarget host_target() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return {16, 32};
-  if (__builtin_cpu_supports("avx2")) return {8, 16};
-  return {4, 16};
+  if (__builtin_cpu_supports("avx512f")) return {16, 32, __builtin_cpu_supports("avx512vnni") != 0};
+  if (__builtin_cpu_supports("avx2")) return {8, 16, false};
+  return {4, 16, false};
 #else
-  return {4, 32};
+  return {4, 32, false};
 #endif
 }
 
 std::string c_main(const COptions& options) {
   std::string text = fmt::format("#define _POSIX_C_SOURCE 200809L\n#include \"{}.h\"\n", options.name);
+  text += options.quantised
+              ? "#define KSM_SHARE 2e-2\n#define KSM_FAR 0.1\n#define KSM_OTHERS 0.02\n"
+                "#define KSM_ALLOWED \"2e-2 for 90 %\"\n"
+              : "#define KSM_SHARE 1e-3\n#define KSM_FAR 0.0\n#define KSM_OTHERS 0.0\n#define KSM_ALLOWED \"1e-3\"\n";
   if (options.timed) text += fmt::format("#define KSM_TIMED\nextern double {}_times[];\n", options.name);
   for (char c : main_text) c == '@' ? text += options.name : text += c;
   return text;
+}
+
+std::string pack_codes(const std::vector<float>& codes, int bits) {
+  std::string bytes((codes.size() * static_cast<std::size_t>(bits) + 7) / 8, '\0');
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const auto code = static_cast<int>(codes[i]);
+    KASIMIR_CHECK(static_cast<float>(code) == codes[i] && code >= -(1 << (bits - 1)) && code < 1 << (bits - 1),
+                  "{} is no number of {} bits", codes[i], bits);
+    for (int b = 0; b < bits; ++b) {
+      const std::size_t at = i * static_cast<std::size_t>(bits) + static_cast<std::size_t>(b);
+      bytes[at / 8] = static_cast<char>(bytes[at / 8] | ((code >> b & 1) << (at % 8)));
+    }
+  }
+  return bytes;
 }
 
 std::vector<float> pack_weights(const CProgram& program, const std::vector<std::vector<float>>& values) {
@@ -186,7 +216,12 @@ std::vector<float> pack_weights(const CProgram& program, const std::vector<std::
   for (const WeightSlot& slot : program.weights) {
     const auto& of = values[static_cast<std::size_t>(slot.tensor)];
     KASIMIR_CHECK(static_cast<std::int64_t>(of.size()) == slot.size, "tensor {} has {} values", slot.name, of.size());
-    std::ranges::copy(of, all.begin() + slot.offset);
+    if (slot.bits == 0) {
+      std::ranges::copy(of, all.begin() + slot.offset);
+      continue;
+    }
+    const std::string packed = pack_codes(of, slot.bits);
+    std::memcpy(all.data() + slot.offset, packed.data(), packed.size());
   }
   return all;
 }

@@ -34,8 +34,13 @@ struct NativeSample {
 /// The program that tests and times generated C (`NAME_main.c`): it takes the file of the weights and answers the lines
 /// `input FILE` (runs once on the floats of FILE, writes FILE.out), `run N` (a list of N wall times in milliseconds,
 /// as JSON) and `time N` (N pairs of wall and processor milliseconds). With files of images and of scores it runs on
-/// all of them, compares and ends.
+/// all of them, compares and ends: scores are equal that differ by no more than 1e-3 of the largest one with the same
+/// class for every image; of a quantised network, where a code near a tie may be the next one and change all behind it,
+/// 2e-2 for 90 % of the images, with the same class for 98 %.
 std::string c_main(const COptions& options);
+
+/// Codes as WeightSlot::bits says, in whole bytes. A code that does not fit is a failed check.
+std::string pack_codes(const std::vector<float>& codes, int bits);
 
 /// Weights in the order of the program's slots. `values` is per tensor of the graph.
 std::vector<float> pack_weights(const CProgram& program, const std::vector<std::vector<float>>& values);

@@ -69,6 +69,22 @@ std::string OnnxGraph::tensor(const std::string& wish, const std::vector<std::in
   return made->name();
 }
 
+std::string OnnxGraph::codes(const std::string& wish, const std::vector<std::int64_t>& shape,
+                             const std::vector<std::int32_t>& values, onnx::TensorProto::DataType type) {
+  auto* made = graph_.add_initializer();
+  made->set_name(fresh(wish));
+  made->set_data_type(type);
+  for (std::int64_t extent : shape) made->add_dims(extent);
+  if (type == onnx::TensorProto::INT32) {
+    made->set_raw_data(values.data(), values.size() * sizeof(std::int32_t));
+  } else {
+    std::string bytes;
+    for (const std::int32_t value : values) bytes.push_back(static_cast<char>(value));
+    made->set_raw_data(std::move(bytes));
+  }
+  return made->name();
+}
+
 std::string OnnxGraph::indices(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& values) {
   std::string& known = integers_[{shape, values}];
   if (!known.empty()) return known;

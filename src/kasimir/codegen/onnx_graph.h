@@ -3,6 +3,7 @@
 
 #include "kasimir/codegen/array_program.h"
 #include "kasimir/codegen/export.h"
+#include "kasimir/network/quantization.h"
 
 #include <onnx/onnx_pb.h>
 
@@ -28,6 +29,9 @@ class OnnxGraph {
                    const OnnxAttributes& attributes = {});
   /// A tensor of numbers; `wish` as for node().
   std::string tensor(const std::string& wish, const std::vector<std::int64_t>& shape, const std::vector<float>& values);
+  /// A tensor of codes of the type INT8, UINT8 or INT32.
+  std::string codes(const std::string& wish, const std::vector<std::int64_t>& shape,
+                    const std::vector<std::int32_t>& values, onnx::TensorProto::DataType type);
   /// Small constants, which are shared.
   std::string integers(const std::vector<std::int64_t>& values);
   std::string indices(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& values);
@@ -50,8 +54,11 @@ class OnnxGraph {
 /// Weights and stored statistics of a kernel's program, by tensor of its graph.
 using OnnxTensors = std::map<int, const NamedTensor*>;
 
+/// The quantised weights among them.
+using OnnxPlaces = std::map<int, const QuantizedPlace*>;
+
 /// Adds a kernel to the graph; returns the name of its result. Names begin with `layer`.
-std::string add_to_onnx(OnnxGraph& onnx, const BoundGraph& graph, const OnnxTensors& tensors, const std::string& input,
-                        const std::string& layer);
+std::string add_to_onnx(OnnxGraph& onnx, const BoundGraph& graph, const OnnxTensors& tensors, const OnnxPlaces& places,
+                        const std::string& input, const std::string& layer);
 
 }  // namespace kasimir

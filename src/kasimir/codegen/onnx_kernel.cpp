@@ -2,19 +2,23 @@
 // names primitives: attributes of ONNX share their words
 #include "kasimir/base/error.h"
 #include "kasimir/codegen/onnx_graph.h"
+#include "kasimir/codegen/onnx_quantized.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 
 namespace kasimir {
 namespace {
 
-/// A tensor that is known when the file is written.
+/// A tensor that is known when the file is written. Of a quantised weight `values` are codes, with a step for each.
 struct Known {
   std::string name;
   std::vector<float> values;
+  std::vector<float> steps;
+  const QuantizedPlace* place = nullptr;
 };
 
 std::vector<float> permuted(const std::vector<float>& from, const ArrayShape& shape, const ArrayShape& order) {
@@ -47,10 +51,11 @@ bool is_reshape(const ArrayOp& op) {
 
 class KernelNodes {
  public:
-  KernelNodes(OnnxGraph& onnx, const BoundGraph& graph, const OnnxTensors& tensors, std::string input,
-              std::string layer)
+  KernelNodes(OnnxGraph& onnx, const BoundGraph& graph, const OnnxTensors& tensors, const OnnxPlaces& places,
+              std::string input, std::string layer)
       : onnx_(onnx),
         tensors_(tensors),
+        places_(places),
         input_(std::move(input)),
         layer_(std::move(layer)),
         graph_(graph),
@@ -197,7 +202,7 @@ class KernelNodes {
     const ArrayValue& made = at(value);
     if (const auto* given = std::get_if<array::Given>(&made.op)) {
       const auto found = tensors_.find(given->tensor);
-      if (found != tensors_.end()) result = Known{found->second->name, found->second->values};
+      if (found != tensors_.end()) result = from_file(given->tensor, *found->second);
       return result;
     }
     const auto* function = std::get_if<array::Function>(&made.op);
@@ -207,19 +212,55 @@ class KernelNodes {
     const auto& from = known(made.operands[0]);
     if (!from) return result;
     result = *from;
-    if (const auto* turn = std::get_if<array::Permute>(&made.op))
+    if (const auto* turn = std::get_if<array::Permute>(&made.op)) {
       result->values = permuted(from->values, at(made.operands[0]).shape, turn->order);
+      if (from->place != nullptr) result->steps = permuted(from->steps, at(made.operands[0]).shape, turn->order);
+    }
     if (scaled) {
       const double factor = std::get<array::Number>(at(made.operands[1]).op).value;
-      for (float& v : result->values) v = static_cast<float>(v * factor);
+      for (float& v : from->place != nullptr ? result->steps : result->values) v = static_cast<float>(v * factor);
     }
     return result;
+  }
+
+  [[nodiscard]] Known from_file(int tensor, const NamedTensor& of) const {
+    const auto found = places_.find(tensor);
+    if (found == places_.end()) return {of.name, of.values, {}, nullptr};
+    const OnnxCodes codes = onnx_codes(of, *found->second);
+    return {of.name, {codes.values.begin(), codes.values.end()}, codes.steps, found->second};
+  }
+
+  /// The place whose weight the value is, rearranged in whatever way; null for anything else.
+  [[nodiscard]] const QuantizedPlace* place_of(int value) const {
+    const ArrayValue& made = at(value);
+    if (const auto* given = std::get_if<array::Given>(&made.op)) {
+      const auto found = places_.find(given->tensor);
+      return found == places_.end() ? nullptr : found->second;
+    }
+    const auto is_number = [&](int operand) { return std::holds_alternative<array::Number>(at(operand).op); };
+    const auto others = std::ranges::count_if(made.operands, std::not_fn(is_number));
+    return others == 1 && !is_number(made.operands[0]) ? place_of(made.operands[0]) : nullptr;
+  }
+
+  /// What is multiplied with a quantised weight is quantised too.
+  void quantize_partner(const ArrayValue& made, std::vector<std::string>& operands) {
+    if (made.operands.size() != 2) return;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const QuantizedPlace* place = place_of(made.operands[i]);
+      const int partner = made.operands[1 - i];
+      if (place == nullptr || std::holds_alternative<array::Number>(at(partner).op)) continue;
+      operands[1 - i] = onnx_quantized(onnx_, operands[1 - i], *place, wish_);
+    }
   }
 
   const std::string& name(int value) {
     std::string& given = names_[static_cast<std::size_t>(value)];
     if (!given.empty()) return given;
-    if (const auto& tensor = known(value)) return given = onnx_.tensor(tensor->name, at(value).shape, tensor->values);
+    if (const auto& tensor = known(value)) {
+      if (tensor->place == nullptr) return given = onnx_.tensor(tensor->name, at(value).shape, tensor->values);
+      return given = onnx_weight(onnx_, tensor->name, at(value).shape,
+                                 {{tensor->values.begin(), tensor->values.end()}, tensor->steps}, *tensor->place);
+    }
     ArrayValue made = at(value);
     // Of several changes of shape in a row the last one is enough.
     while (is_reshape(made.op) && is_reshape(at(made.operands[0]).op) &&
@@ -227,6 +268,7 @@ class KernelNodes {
       made.operands = at(made.operands[0]).operands;
     std::vector<std::string> operands;
     for (int operand : made.operands) operands.push_back(name(operand));
+    quantize_partner(made, operands);
     value_ = &made;
     operands_ = std::move(operands);
     return given = std::visit(*this, made.op);
@@ -234,6 +276,7 @@ class KernelNodes {
 
   OnnxGraph& onnx_;
   const OnnxTensors& tensors_;
+  const OnnxPlaces& places_;
   std::string input_;
   std::string layer_;
   const BoundGraph& graph_;
@@ -247,9 +290,9 @@ class KernelNodes {
 
 }  // namespace
 
-std::string add_to_onnx(OnnxGraph& onnx, const BoundGraph& graph, const OnnxTensors& tensors, const std::string& input,
-                        const std::string& layer) {
-  return KernelNodes(onnx, graph, tensors, input, layer).run();
+std::string add_to_onnx(OnnxGraph& onnx, const BoundGraph& graph, const OnnxTensors& tensors, const OnnxPlaces& places,
+                        const std::string& input, const std::string& layer) {
+  return KernelNodes(onnx, graph, tensors, places, input, layer).run();
 }
 
 }  // namespace kasimir

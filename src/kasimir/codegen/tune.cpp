@@ -52,13 +52,15 @@ std::string processor() {
 
 /// Everything that the time of each nest depends on, as text.
 std::vector<std::string> keys_of(const NestProgram& program, const CTarget& target, const NativeOptions& native) {
-  const std::string machine =
-      fmt::format("{}, {}, {}, {} lanes, batch {}", processor(), compiler_version(native.compiler),
-                  fmt::join(native.flags, " "), target.lanes, program.batch);
+  const std::string machine = fmt::format(
+      "{}, {}, {}, {} lanes{}, batch {}", processor(), compiler_version(native.compiler), fmt::join(native.flags, " "),
+      target.lanes, program.codes.empty() || target.sums_of_four ? "" : " without VNNI", program.batch);
   // Names of tensors do not matter, their shapes do.
   NestProgram plain = program;
   for (std::size_t t = 0; t < plain.tensors.size(); ++t) {
     std::string shape = program.known[t] ? "w" : "x";
+    if (const auto codes = program.codes.find(static_cast<int>(t)); codes != program.codes.end())
+      shape += codes->second.str();
     for (const auto& axis : plain.tensors[t].axes) shape += fmt::format("{}{}", axis_letter(axis.kind), axis.extent);
     plain.tensors[t].name = shape;
   }

@@ -79,7 +79,8 @@ class NestWork {
   [[nodiscard]] std::int64_t extent(int loop) const { return flat_.loops[static_cast<std::size_t>(loop)].extent; }
 
   void count_floats() {
-    std::set<int> tensors{nest_.out};
+    std::set<int> tensors;
+    for_each_out(nest_, [&](int tensor) { tensors.insert(tensor); });
     for_each_read(nest_, [&](const BoundRead& read) { tensors.insert(read.tensor); });
     for (int tensor : tensors)
       add(Work::floats, static_cast<double>(elements(program_.tensors[static_cast<std::size_t>(tensor)])));
@@ -88,8 +89,10 @@ class NestWork {
   void count_direct(const RegisterBlock& block) {
     const auto contraction = find_contraction(flat_);
     const double channels = rounded_up(extent(contraction->m), target_.lanes);
-    const double vectors =
+    double vectors =
         static_cast<double>(nest_.points()) / static_cast<double>(extent(contraction->m)) * channels / lanes();
+    if (const auto bytes = find_byte_product(flat_, *contraction))
+      vectors *= static_cast<double>(bytes->fours) / static_cast<double>(contraction->k_extent(flat_));
     add(Work::products, vectors);
     double pixels = 1;
     for (int loop : contraction->pixels) pixels *= static_cast<double>(extent(loop));

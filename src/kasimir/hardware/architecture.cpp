@@ -2,6 +2,7 @@
 #include "kasimir/hardware/architecture.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/hardware/pipeline/fpga.h"
 
 #include <algorithm>
 #include <cmath>
@@ -109,6 +110,38 @@ double Architecture::leakage_mw() const {
   return leakage;
 }
 
+namespace {
+
+/// Bits that go through the busiest port in a cycle, at least one.
+double port_bits(const MemoryLevel& level) {
+  double widest = 0;
+  for (const double rate : {level.bandwidth, level.read_bandwidth, level.write_bandwidth})
+    if (!std::isinf(rate)) widest = std::max(widest, rate);
+  return std::max(1.0, std::ceil(widest));
+}
+
+/// Of one instance.
+double bram18_of(const MemoryLevel& level) {
+  const double width = port_bits(level);
+  const auto blocks = [&](double bits) {
+    return static_cast<double>(
+        bram18_count(static_cast<std::int64_t>(width), static_cast<std::int64_t>(std::ceil(bits / width))));
+  };
+  double parts = 0;
+  for (const double bits : level.partition_bits)
+    if (!std::isinf(bits)) parts += blocks(bits);
+  return parts > 0 ? parts : blocks(level.capacity_bits);
+}
+
+}  // namespace
+
+double Architecture::bram18() const {
+  double sum = 0;
+  for (std::size_t l = 0; l < levels.size(); ++l)
+    if (levels[l].block_ram) sum += instances(l) * bram18_of(levels[l]);
+  return sum;
+}
+
 int Architecture::find_level(std::string_view level) const {
   for (std::size_t l = 0; l < levels.size(); ++l)
     if (levels[l].name == level) return static_cast<int>(l);
@@ -129,6 +162,10 @@ void check_level(const MemoryLevel& level) {
       throw input_error("level {}: an energy, area or power of {}, at least 0 is needed", level.name, value);
   for (const FanOut* fan : {&level.x, &level.y})
     if (fan->size < 1) throw input_error("level {}: a fan-out of {}, at least 1 is needed", level.name, fan->size);
+  const auto& parts = level.partition_bits;
+  if (level.block_ram && std::isinf(level.capacity_bits) &&
+      std::all_of(parts.begin(), parts.end(), [](double bits) { return std::isinf(bits); }))
+    throw input_error("level {}: block RAMs without a capacity, at least one is needed", level.name);
 }
 
 void check_compute(const ComputeUnit& unit) {

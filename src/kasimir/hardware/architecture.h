@@ -66,6 +66,7 @@ struct MemoryLevel {
   FanOut y;                     ///< rows
   bool share_overlaps = false;  ///< words that neighbours' windows have in common are read once (diagonals)
   Systolic systolic = Systolic::none;
+  bool block_ram = false;                      ///< made of an FPGA's block RAMs of 18 Kb
   std::string source;                          ///< where the numbers come from
   std::map<std::string, std::string> sources;  ///< of single numbers, by key, where they differ
 
@@ -130,6 +131,9 @@ struct Architecture {
   /// Of all levels and compute units.
   [[nodiscard]] double area_um2() const;
   [[nodiscard]] double leakage_mw() const;
+  /// Block RAMs of 18 Kb (`bram18_count`) of all levels that are made of them. An instance has one memory, or one for
+  /// each role that has a part of its own; it is as wide as its fastest port, and as deep as its bits then need.
+  [[nodiscard]] double bram18() const;
   /// Index of the level, or -1.
   [[nodiscard]] int find_level(std::string_view level) const;
   bool operator==(const Architecture&) const = default;

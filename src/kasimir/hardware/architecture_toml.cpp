@@ -2,6 +2,7 @@
 #include "kasimir/base/error.h"
 #include "kasimir/base/text.h"
 #include "kasimir/hardware/architecture.h"
+#include "kasimir/hardware/quantity.h"
 
 #include <toml++/toml.h>
 
@@ -12,48 +13,6 @@
 
 namespace kasimir {
 namespace {
-
-enum class Quantity : std::uint8_t {
-  size,
-  bandwidth,
-  energy,
-  energy_per_bit,
-  energy_per_kib,
-  power,
-  area,
-  area_per_kib
-};
-
-struct Unit {
-  Quantity quantity;
-  std::string_view name;
-  double factor;  ///< into the unit of the member; of GB/s: bits per second, which the clock divides
-};
-
-/// The first unit of a quantity is that of the member, and the one that is written.
-constexpr Unit units[] = {
-    {Quantity::size, "bit", 1},
-    {Quantity::size, "B", 8},
-    {Quantity::size, "KiB", 8192},
-    {Quantity::size, "MiB", 8388608},
-    {Quantity::size, "GiB", 8589934592.0},
-    {Quantity::bandwidth, "bit/cycle", 1},
-    {Quantity::bandwidth, "B/cycle", 8},
-    {Quantity::bandwidth, "GB/s", 8e9},
-    {Quantity::energy, "pJ", 1},
-    {Quantity::energy, "fJ", 1e-3},
-    {Quantity::energy, "nJ", 1e3},
-    {Quantity::energy_per_bit, "pJ/bit", 1},
-    {Quantity::energy_per_bit, "fJ/bit", 1e-3},
-    {Quantity::energy_per_bit, "pJ/B", 0.125},
-    {Quantity::energy_per_kib, "pJ/KiB", 1},
-    {Quantity::power, "mW", 1},
-    {Quantity::power, "uW", 1e-3},
-    {Quantity::power, "W", 1e3},
-    {Quantity::area, "um2", 1},
-    {Quantity::area, "mm2", 1e6},
-    {Quantity::area_per_kib, "um2/KiB", 1},
-};
 
 template <typename Owner>
 struct Field {
@@ -206,21 +165,10 @@ std::int64_t TableReader::count(std::string_view key, std::int64_t otherwise) {
 void TableReader::quantity(std::string_view key, Quantity quantity, double& value) {
   const toml::node* node = number(key);
   if (node == nullptr) return;
-  std::vector<std::string> names;
   const auto* written = node->as_string();
-  const std::string text = written == nullptr ? "" : written->get();
-  const std::size_t space = text.find(' ');
-  const auto parsed = parse_number(std::string_view(text).substr(0, space));
-  const std::string_view name = space == std::string::npos ? "" : trim(std::string_view(text).substr(space));
-  for (const Unit& unit : units) {
-    if (unit.quantity != quantity) continue;
-    names.push_back(fmt::format("`{}`", unit.name));
-    if (!parsed || name != unit.name) continue;
-    value = *parsed * unit.factor;
-    if (name == "GB/s") value /= clock_mhz_ * 1e6;
-    return;
-  }
-  fail(*node, fmt::format("`{}` must be a text of a number and a unit: {}", key, join(names, ", ")));
+  const auto parsed = parse_quantity(written == nullptr ? "" : written->get(), quantity, clock_mhz_);
+  if (!parsed) fail(*node, fmt::format("`{}` must be a text of a number and a unit: {}", key, unit_list(quantity)));
+  value = *parsed;
 }
 
 double TableReader::frequency(std::string_view key, double otherwise) {
@@ -323,6 +271,7 @@ MemoryLevel read_level(const toml::table& table, const std::string& file, const 
   level.x = read_fan_out(reader, "x", file, what);
   level.y = read_fan_out(reader, "y", file, what);
   level.share_overlaps = reader.flag("share_overlaps", false);
+  level.block_ram = reader.flag("block_ram", false);
   level.systolic = reader.choice("systolic", systolic_names, Systolic::none);
   level.source = reader.own_source();
   level.sources = reader.sources();
@@ -414,8 +363,7 @@ class TomlWriter {
       if (owner.*field.member != usual.*field.member) quantity(field.key, field.quantity, owner.*field.member);
   }
   void quantity(std::string_view key, Quantity quantity, double value) {
-    for (const Unit& unit : units)
-      if (unit.quantity == quantity) return line(key, fmt::format("\"{} {}\"", value, unit.name));
+    line(key, fmt::format("\"{} {}\"", value, unit_of(quantity)));
   }
   void roles(std::string_view key, RoleSet set) { line(key, role_list(set)); }
   static std::string role_list(RoleSet set) {
@@ -453,6 +401,7 @@ void write_level(std::string& out, const MemoryLevel& level) {
   writer.fan_out("x", level.x);
   writer.fan_out("y", level.y);
   if (level.share_overlaps) writer.line("share_overlaps", "true");
+  if (level.block_ram) writer.line("block_ram", "true");
   if (level.systolic != Systolic::none)
     writer.line("systolic", quoted(systolic_names[static_cast<std::size_t>(level.systolic)]));
 }

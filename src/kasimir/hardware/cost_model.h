@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 /// A problem on an architecture, laid out flat for the evaluator.
 namespace kasimir {
@@ -34,6 +35,9 @@ struct EvaluationOptions {
   /// 1 + (bound - 1) * (1 - product over relevant loops inside of bound^-b), which has a slope and tends to the rule.
   /// Overlaps are then credited to each loop by itself.
   double softness = 0;
+  /// Energy / time may not be more: the machine waits until it is so, and leaks meanwhile. A
+  /// mapping within the limit costs what it costs without one.
+  double max_power_mw = std::numeric_limits<double>::infinity();
   bool stop_at_violation = false;  ///< leaves counts and costs unfinished once something does not fit
   bool operator==(const EvaluationOptions&) const = default;
 };
@@ -89,7 +93,8 @@ struct FlatLevel {
 
 /// What an evaluation needs to know of all mappings alike. Costs about a microsecond to make.
 struct CostModel {
-  /// @throws Error (input) if problem or architecture is not what the evaluator can hold.
+  /// @throws Error (input) if problem or architecture is not what the evaluator can hold, or leaks all the power that
+  /// it may take.
   CostModel(Problem problem, Architecture architecture, const EvaluationOptions& options = {});
 
   Problem problem;
@@ -107,6 +112,7 @@ struct CostModel {
   double cycles_per_step = 1;                          ///< operations per point / operations per cycle
   double operation_pj = 0;                             ///< per point
   double leakage_pj_per_cycle = 0;
+  double cycles_per_pj = 0;  ///< of energy without leakage, which the power limit asks for at least; 0: no limit
   double area_um2 = 0;
   double units = 1;
   bool hops = false;      ///< whether some fan-out costs energy

@@ -70,6 +70,10 @@ std::string describe(const CostModel& model, const BasicViolation<double>& viola
   fail_check("constraint", __FILE__, __LINE__, "an unknown constraint");
 }
 
+double power_mw(const CostModel& model, const Evaluation& evaluation) {
+  return evaluation.energy_pj / evaluation.cycles * model.architecture.clock_mhz / 1000;  // pJ * MHz = uW
+}
+
 std::vector<LevelRow> level_rows(const CostModel& model, const Evaluation& evaluation) {
   std::vector<LevelRow> rows;
   for (int i = evaluation.counts.count; i-- > 0;) {
@@ -123,6 +127,7 @@ std::string totals_text(const CostModel& model, const Evaluation& evaluation) {
   cycles("cycles", evaluation.cycles);
   cycles("  compute", evaluation.compute_cycles);
   cycles("  waiting", evaluation.stall_cycles());
+  if (model.cycles_per_pj > 0) cycles("  waiting for power", evaluation.pause_cycles);
   for (std::size_t l = 0; l < model.architecture.levels.size(); ++l)
     cycles(fmt::format("  {} is busy", model.architecture.levels[l].name), evaluation.level_cycles[l]);
   add("utilization %", fmt::format("{:.1f}", 100 * evaluation.utilization));
@@ -130,6 +135,7 @@ std::string totals_text(const CostModel& model, const Evaluation& evaluation) {
   nanojoules("  compute", evaluation.compute_pj);
   nanojoules("  links", evaluation.hop_pj);
   nanojoules("  leakage", evaluation.leakage_pj);
+  add("power mW", fmt::format("{:.4g}", power_mw(model, evaluation)));
   add("area mm2", fmt::format("{:.4f}", evaluation.area_um2 / 1e6));
   std::size_t left = 0;
   std::size_t right = 0;

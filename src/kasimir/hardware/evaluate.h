@@ -48,6 +48,9 @@ BasicEvaluation<Real<Bound>> evaluate(const CostModel& model, const BasicMapping
 /// One line on a violation: "level scratchpad would hold 70656 bit, its capacity is 65536 bit".
 std::string describe(const CostModel& model, const BasicViolation<double>& violation);
 
+/// Energy over time, leakage included.
+double power_mw(const CostModel& model, const Evaluation& evaluation);
+
 /// One operand at one level, for tables: counts of one instance and what they cost in all instances.
 struct LevelRow {
   std::string level;

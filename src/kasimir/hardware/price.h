@@ -16,6 +16,7 @@ struct BasicEvaluation {
   R serial_cycles{};                       ///< in which single buffers move tiles and nothing else happens
   R fill_cycles{};                         ///< before the first operation, where the options count it
   R drain_cycles{};                        ///< after the last
+  R pause_cycles{};                        ///< in which nothing happens, to keep the limit of power
   std::array<R, max_levels> level_cycles;  ///< that each level's busiest port needs
   R energy_pj{};                           ///< all of the following
   R compute_pj{};
@@ -72,6 +73,7 @@ class Pricer {
   void run() {
     energies();
     latencies();
+    pause();
     out_.leakage_pj = out_.cycles * R(model_.leakage_pj_per_cycle);
     out_.energy_pj += out_.leakage_pj;
     const R points = as_real(totals_.steps) * as_real(totals_.instances[levels()]);
@@ -85,6 +87,7 @@ class Pricer {
   void latencies();
   void level_times();
   void fill_and_drain();
+  void pause();
   R whole(const R& cycles) const { return model_.options.whole_cycles ? round_up(cycles) : cycles; }
   [[nodiscard]] double read_rate(std::size_t l) const {
     return std::max(model_.level[l].cycles_per_bit, model_.level[l].cycles_per_read_bit);
@@ -179,6 +182,16 @@ void Pricer<S>::fill_and_drain() {
     else
       out_.drain_cycles += whole(larger(R(sent * R(write_rate(outer))), R(tile * R(read_rate(inner)))));
   }
+}
+
+/// Longer times until energy / time keeps the limit.
+template <typename S>
+void Pricer<S>::pause() {
+  out_.pause_cycles = R(0);
+  if (model_.cycles_per_pj <= 0) return;
+  const R least = whole(R(out_.energy_pj * R(model_.cycles_per_pj)));
+  out_.pause_cycles = larger(R(0), R(least - out_.cycles));
+  out_.cycles = larger(out_.cycles, least);
 }
 
 /// Times and energies of counts that are there. `times` holds the counts of the busiest instance, `totals` those of an

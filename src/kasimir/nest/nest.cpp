@@ -85,6 +85,9 @@ std::string str(const NestProgram& program, const Nest& nest) {
                         nest.loops[static_cast<std::size_t>(i)].extent);
   if (!nest.epilogue.empty())
     text += " then " + node_text(program, nest, nest.epilogue, static_cast<int>(nest.epilogue.size()) - 1);
+  for (const NestCopy& copy : nest.also)
+    text += " also " + read_text(program, nest, copy.out, copy.out_at) + " = " +
+            node_text(program, nest, copy.value, static_cast<int>(copy.value.size()) - 1);
   return text;
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "kasimir/kernel/stage.h"
+#include "kasimir/number/format.h"
 
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,6 +21,13 @@ struct Reduced {
 /// A read at affine coordinates of the nest's loops, one per axis of the tensor; zero outside the tensor.
 using NestNode = std::variant<Constant, BoundRead, Apply, Reduced>;
 
+/// A function of a nest's finished result, written at the same time (its codes beside the value).
+struct NestCopy {
+  int out = -1;
+  std::vector<BoundCoord> out_at;  ///< in the nest's loops
+  std::vector<NestNode> value;     ///< Reduced stands for the result; the last node counts
+};
+
 struct Nest {
   std::string name;                ///< of the stage that it came from
   std::vector<BoundIter> loops;    ///< those of the result first, in the order of its axes, then the reduced ones
@@ -29,6 +38,7 @@ struct Nest {
   double factor = 1.0;             ///< multiplies the reduction (or the value)
   std::vector<NestNode> value;     ///< what is reduced, or the result itself; the last node counts
   std::vector<NestNode> epilogue;  ///< of the reduction's value; empty: the value itself
+  std::vector<NestCopy> also;
 
   [[nodiscard]] std::int64_t points() const;   ///< product of all extents
   [[nodiscard]] std::int64_t results() const;  ///< product of the result's extents
@@ -50,6 +60,8 @@ inline std::int64_t extent_of(const Nest& nest, int loop) {
 struct NestProgram {
   std::vector<BoundTensor> tensors;
   std::vector<bool> known;  ///< per tensor: weights, and what is computed from nothing else
+  /// Tensors of whole numbers: what is written there is rounded to the nearest one, ties to even, and clamped.
+  std::map<int, IntegerFormat> codes;
   std::vector<Nest> prepare;
   std::vector<Nest> run;
   int input = 0;
@@ -58,12 +70,23 @@ struct NestProgram {
   std::vector<Segment> segments;  ///< cover all of `run`
 };
 
-/// A node's reads, in a value or an epilogue.
+/// A node's reads, in a value or an epilogue, and in what is written beside.
 template <typename Visit>
 void for_each_read(const Nest& nest, Visit visit) {
-  for (const auto* nodes : {&nest.value, &nest.epilogue})
-    for (const NestNode& node : *nodes)
+  const auto over = [&](const std::vector<NestNode>& nodes) {
+    for (const NestNode& node : nodes)
       if (const auto* read = std::get_if<BoundRead>(&node)) visit(*read);
+  };
+  over(nest.value);
+  over(nest.epilogue);
+  for (const NestCopy& copy : nest.also) over(copy.value);
+}
+
+/// The tensors that a nest writes.
+template <typename Visit>
+void for_each_out(const Nest& nest, Visit visit) {
+  visit(nest.out);
+  for (const NestCopy& copy : nest.also) visit(copy.out);
 }
 
 /// The value is the plain product of two reads, nodes 0 and 1, and the nest sums it.

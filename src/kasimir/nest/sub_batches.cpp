@@ -20,21 +20,23 @@ std::int64_t positions(const BoundTensor& tensor) {
 std::int64_t traffic(const NestProgram& program, const Nest& nest) {
   const auto bytes = [&](int tensor) {
     const BoundTensor& of = program.tensors[static_cast<std::size_t>(tensor)];
-    return 4 * elements(of) / batch_of(of);
+    const auto codes = program.codes.find(tensor);
+    return (codes != program.codes.end() && codes->second.bits <= 8 ? 1 : 4) * elements(of) / batch_of(of);
   };
-  std::int64_t sum = bytes(nest.out);
+  std::int64_t sum = 0;
+  for_each_out(nest, [&](int tensor) { sum += bytes(tensor); });
   for_each_read(nest, [&](const BoundRead& read) {
     if (!program.known[static_cast<std::size_t>(read.tensor)]) sum += bytes(read.tensor);
   });
   return sum;
 }
 
-/// Bytes of weights that a nest reads for however many images; four times as many where they are transformed.
+/// Bytes of weights that a nest reads for however many images; four times as many where they may be transformed.
 std::int64_t weights(const NestProgram& program, const Nest& nest) {
   std::int64_t sum = 0;
   for_each_read(nest, [&](const BoundRead& read) {
     const auto t = static_cast<std::size_t>(read.tensor);
-    if (program.known[t]) sum += 4 * 4 * elements(program.tensors[t]);
+    if (program.known[t]) sum += (program.codes.contains(read.tensor) ? 1 : 4 * 4) * elements(program.tensors[t]);
   });
   return sum;
 }
@@ -90,7 +92,7 @@ NestProgram with_sub_batches(const NestProgram& program, std::int64_t cache_byte
     Nest& nest = cut.run[i];
     for (BoundIter& loop : nest.loops)
       if (loop.kind == AxisKind::batch) loop.extent = images;
-    hold(nest.out, images);
+    for_each_out(nest, [&](int tensor) { hold(tensor, images); });
     for_each_read(nest, [&](const BoundRead& read) {
       if (!program.known[static_cast<std::size_t>(read.tensor)]) hold(read.tensor, images);
     });

@@ -47,7 +47,9 @@ class NetworkBuilder {
   /// Adds a layer and returns its index. Channels that are 0 in `op` are taken from the input.
   /// @throws Error (input) that names the network and the layer: a name used before, shapes that do not fit.
   int add(std::string name, Op op, std::vector<int> inputs);
-  [[nodiscard]] Shape3 shape(int index) const { return layers_.at(static_cast<std::size_t>(index)).out; }
+  [[nodiscard]] Shape3 shape(int index) const { return layer(index).out; }
+  [[nodiscard]] const Layer& layer(int index) const { return layers_.at(static_cast<std::size_t>(index)); }
+  [[nodiscard]] std::size_t size() const { return layers_.size(); }  ///< layers so far
 
   /// The network, which ends in the layer added last.
   /// @throws Error (input) if that layer does not give [classes, 1, 1], or if a layer's result is not used.

@@ -4,21 +4,18 @@
 #include "kasimir/base/files.h"
 #include "kasimir/base/text.h"
 #include "kasimir/report/assets.h"
+#include "kasimir/report/bars.h"
 #include "kasimir/report/chart.h"
 #include "kasimir/report/html.h"
 #include "kasimir/report/parts.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace kasimir::report {
 namespace {
 
-constexpr std::array<std::string_view, 7> tones{"blue", "orange", "green", "red", "purple", "sky", "faint"};
-
 std::string count_text(double value) { return grouped(std::llround(value)); }
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 /// "2.76 uJ".
 std::string with_unit(double value, std::string_view unit) {
   std::string text = si(value);
@@ -44,10 +41,6 @@ Totals totals_of(const AcceleratorPage& page) {
   return sum;
 }
 
-Html tile(const std::string& value, const std::string& words) {
-  return element("div", {{"class", "tile"}}, element("strong", value) + element("small", words));
-}
-
 Html headline(const AcceleratorPage& page) {
   const Architecture& machine = page.layers.front().model.architecture;
   const Totals sum = totals_of(page);
@@ -64,6 +57,48 @@ Html headline(const AcceleratorPage& page) {
   return element("h1", page.title) + element("p", {{"class", "lead"}}, page.certificate) +
          element("div", {{"class", "tiles"}}, tiles) +
          element("p", {{"class", "note"}}, fmt::format("{}: {}", page.program, page.command));
+}
+
+Html design_chart(const AcceleratorPage& page) {
+  Chart chart;
+  chart.title = "Cycles and energy of the machines that no other beats";
+  chart.x = {"cycles of all layers", [](double x) { return si(std::exp2(x)); }, false};
+  chart.y = {"energy of all layers", [](double y) { return joules(std::exp2(y)); }, false};
+  for (std::size_t i = 0; i < page.designs.size(); ++i) {
+    const AcceleratorDesign& design = page.designs[i];
+    Point point{.x = std::log2(design.cycles), .y = std::log2(design.energy_pj)};
+    point.marker = design.shown ? Marker::star : Marker::ring;
+    point.tone = design.shown ? "rung-full" : "original";
+    point.large = design.shown;
+    point.detail = fmt::format("{}: {} cycles, {}, {:.3g} mm2", join(design.values, ", "), count_text(design.cycles),
+                               joules(design.energy_pj), 1e-6 * design.area_um2);
+    chart.points.push_back(std::move(point));
+  }
+  chart.note =
+      "Both axes are logarithmic. The star is the machine of this page. A machine that looks beaten is smaller.";
+  return draw(chart);
+}
+
+/// Nothing for a page without a search.
+Html design_section(const AcceleratorPage& page) {
+  if (page.designs.empty()) return {};
+  std::vector<std::string> header = page.varied;
+  for (const char* name : {"cycles", "energy", "power mW", "area mm2", "certificate", ""}) header.emplace_back(name);
+  std::vector<Row> rows;
+  for (const AcceleratorDesign& design : page.designs) {
+    Row row;
+    for (const std::string& value : design.values) row.cells.emplace_back(value);
+    row.cells.push_back(number(count_text(design.cycles), design.cycles));
+    row.cells.push_back(number(joules(design.energy_pj), design.energy_pj));
+    row.cells.push_back(number(fmt::format("{:.3g}", design.power_mw), design.power_mw));
+    row.cells.push_back(number(fmt::format("{:.4g}", 1e-6 * design.area_um2), design.area_um2));
+    row.cells.emplace_back(design.certificate);
+    row.cells.emplace_back(design.shown ? "this page" : "");
+    rows.push_back(std::move(row));
+  }
+  return element("section", {{"id", "machines"}},
+                 element("h2", "Machines that were searched") + design_chart(page) +
+                     table(header, rows, TableStyle::sortable) + element("p", {{"class", "note"}}, page.designs_note));
 }
 
 Html link_to(std::size_t i, const std::string& name) {
@@ -149,30 +184,6 @@ Html roofline(const AcceleratorPage& page) {
             "compute units; a layer below both waits for a memory in between, or its loops do not fill the "
             "grid.";
   return draw(chart);
-}
-
-/// Parts of one bar, as wide as their shares of `whole`.
-Html stacked(const std::vector<std::pair<std::string, double>>& parts, double whole) {
-  Html bar;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].second <= 0) continue;
-    bar +=
-        element("span", {{"title", fmt::format("{}: {}", parts[i].first, percent(parts[i].second / whole))},
-                         {"style", fmt::format("display:inline-block;height:1.1rem;width:{:.3f}%;background:var(--{})",
-                                               100 * parts[i].second / whole, tones[i % tones.size()])}});
-  }
-  return element("div", {{"style", "width:26rem;max-width:100%;white-space:nowrap;font-size:0;background:var(--rule)"}},
-                 bar);
-}
-
-Html legend(const std::vector<std::string>& names) {
-  Html list;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    list += element("li", element("span", {{"style", fmt::format("display:inline-block;width:1rem;height:1rem;"
-                                                                 "background:var(--{})",
-                                                                 tones[i % tones.size()])}}) +
-                              Html(names[i]));
-  return element("ul", {{"class", "legend"}}, list);
 }
 
 Html time_bars(const AcceleratorPage& page) {
@@ -273,7 +284,7 @@ std::string accelerator_html(const AcceleratorPage& page) {
   return fill_in(report_accelerator, {{"title", escape(page.title)},
                                       {"style", std::string(report_style)},
                                       {"script", std::string(report_script)},
-                                      {"headline", headline(page).str()},
+                                      {"headline", (headline(page) + design_section(page)).str()},
                                       {"layers", layer_table(page).str()},
                                       {"roofline", roofline(page).str()},
                                       {"time", time_bars(page).str()},

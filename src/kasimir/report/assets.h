@@ -10,5 +10,6 @@ extern const std::string_view report_page;         ///< report.html
 extern const std::string_view report_style;        ///< report.css
 extern const std::string_view report_script;       ///< report.js
 extern const std::string_view report_accelerator;  ///< accelerator.html
+extern const std::string_view report_cosearch;     ///< cosearch.html
 
 }  // namespace kasimir::report

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/train/executor.h"
 
+#include "kasimir/network/quantization.h"
 #include "kasimir/train/peephole.h"
 
 #include <algorithm>
@@ -41,7 +42,13 @@ Executor::Executor(BoundGraph graph, const Peepholes& peepholes) : graph_(std::m
   for (std::size_t i = 0; i < graph_.stages.size(); ++i) {
     if (fused_into[i] != none && fused_into[i] != i) continue;
     unit_of_stage[i] = units_.size();
-    units_.push_back({fused[i] ? *std::move(fused[i]) : single_action(graph_, graph_.stages[i], peepholes), {}});
+    const BoundStage& stage = graph_.stages[i];
+    Unit unit{fused[i] ? *std::move(fused[i]) : single_action(graph_, stage, peepholes), -1, -1, {}};
+    if (const auto product = weighted_product(graph_, stage)) {
+      unit.activation = product->activation->tensor;
+      unit.weight = product->weight->tensor;
+    }
+    units_.push_back(std::move(unit));
   }
   for (std::size_t i = 0; i < graph_.stages.size(); ++i)
     if (fused_into[i] != none) unit_of_stage[i] = unit_of_stage[fused_into[i]];
@@ -69,10 +76,25 @@ std::vector<std::string> Executor::plan() const {
   return names;
 }
 
-void Executor::run(Tensors& tensors) const {
+void Executor::run_hooked(const Unit& unit, Tensors& tensors, const OperandHook& hook) {
+  at::Tensor& activation = tensors[static_cast<std::size_t>(unit.activation)];
+  at::Tensor& weight = tensors[static_cast<std::size_t>(unit.weight)];
+  const at::Tensor plain_activation = activation;
+  const at::Tensor plain_weight = weight;
+  hook(unit.weight, activation, weight);
+  unit.action.run(tensors);
+  tensors[static_cast<std::size_t>(unit.activation)] = plain_activation;
+  tensors[static_cast<std::size_t>(unit.weight)] = plain_weight;
+}
+
+void Executor::run(Tensors& tensors, const OperandHook& hook) const {
   tensors.resize(graph_.tensors.size());
   for (const Unit& unit : units_) {
-    unit.action.run(tensors);
+    if (hook && unit.weight >= 0) {
+      run_hooked(unit, tensors, hook);
+    } else {
+      unit.action.run(tensors);
+    }
     for (int tensor : unit.last_reads) tensors[static_cast<std::size_t>(tensor)].reset();
   }
 }

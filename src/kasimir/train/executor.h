@@ -19,6 +19,10 @@ struct Action {
   std::function<void(Tensors&)> run;
 };
 
+/// Changes the operands of a weighted product (network/quantization.h) before it is computed, as quantisation does.
+/// `weight` is the tensor's number in the graph.
+using OperandHook = std::function<void(int weight, at::Tensor& activation, at::Tensor& weights)>;
+
 /// A bound graph prepared to be run many times with ATen. Autograd differentiates what it runs.
 class Executor {
  public:
@@ -27,14 +31,17 @@ class Executor {
   [[nodiscard]] const BoundGraph& graph() const { return graph_; }
   /// `tensors` holds the input, the weights and stored statistics. Afterwards it holds the output and the results of
   /// statistic stages too; what lies between is released as soon as nothing reads it any more.
-  void run(Tensors& tensors) const;
+  void run(Tensors& tensors, const OperandHook& hook = {}) const;
   [[nodiscard]] std::vector<std::string> plan() const;  ///< the names of the actions
 
  private:
   struct Unit {
     Action action;
+    int activation = -1;  ///< operands, if it is one weighted product
+    int weight = -1;
     std::vector<int> last_reads;  ///< released afterwards
   };
+  static void run_hooked(const Unit& unit, Tensors& tensors, const OperandHook& hook);
   void plan_releases(const std::vector<std::size_t>& unit_of_stage);
 
   BoundGraph graph_;

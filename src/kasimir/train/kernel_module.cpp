@@ -61,13 +61,19 @@ at::Tensor KernelModule::padded(const at::Tensor& input) const {
   return rows == 0 && columns == 0 ? input : at::constant_pad_nd(input, {0, columns, 0, rows});
 }
 
-at::Tensor KernelModule::forward(const at::Tensor& input, bool training) {
+at::Tensor KernelModule::forward(const at::Tensor& input, bool training, const NamedOperandHook& hook) {
   const Executor& run = executor(input.size(0), training);
   Tensors tensors(run.graph().tensors.size());
   tensors[static_cast<std::size_t>(run.graph().input)] = padded(input);
   for (std::size_t p = 0; p < parts_.size(); ++p)
     if (parts_[p].learned || !training) tensors[static_cast<std::size_t>(tensor_of_part_[p])] = parts_[p].tensor;
-  run.run(tensors);
+  OperandHook by_number;
+  if (hook)
+    by_number = [&](int weight, at::Tensor& activation, at::Tensor& weights) {
+      const auto found = std::ranges::find(tensor_of_part_, weight);
+      hook(parts_[static_cast<std::size_t>(found - tensor_of_part_.begin())].name, activation, weights);
+    };
+  run.run(tensors, by_number);
   if (training) {
     const at::NoGradGuard fixed;
     for (std::size_t p = 0; p < parts_.size(); ++p) {

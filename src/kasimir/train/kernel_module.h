@@ -20,6 +20,9 @@ struct Part {
   bool decays = true;   ///< takes part in weight decay
 };
 
+/// Changes the operands of the weighted product whose weight has this name.
+using NamedOperandHook = std::function<void(const std::string& weight, at::Tensor& activation, at::Tensor& weights)>;
+
 /// One kernel at one site, with its weights.
 class KernelModule {
  public:
@@ -30,7 +33,7 @@ class KernelModule {
 
   /// [n, ci, rows, columns] -> [n, co, h, w]; where the input has fewer than s*h rows or s*w columns, zeros are added
   /// below and on the right. In training, running statistics move towards the batch's.
-  at::Tensor forward(const at::Tensor& input, bool training);
+  at::Tensor forward(const at::Tensor& input, bool training, const NamedOperandHook& hook = {});
 
   [[nodiscard]] std::vector<Part>& parts() { return parts_; }
 

@@ -80,4 +80,6 @@ MemoryMeter::~MemoryMeter() { c10::SetCPUAllocator(allocator_->inner); }
 
 std::int64_t MemoryMeter::peak() const { return state_->peak; }
 
+std::int64_t MemoryMeter::in_use() const { return state_->used; }
+
 }  // namespace kasimir

@@ -28,6 +28,7 @@ class MemoryMeter {
   MemoryMeter& operator=(const MemoryMeter&) = delete;
 
   [[nodiscard]] std::int64_t peak() const;
+  [[nodiscard]] std::int64_t in_use() const;  ///< of blocks that were taken while it lives, now
 
   struct State;
 

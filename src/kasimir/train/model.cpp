@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/train/model.h"
 
-#include "kasimir/base/files.h"
 #include "kasimir/train/batch_tensors.h"
+#include "kasimir/train/dictionary.h"
 #include "kasimir/train/network_module.h"
-
-#include <ATen/core/Dict.h>
-#include <ATen/core/ivalue.h>
-#include <torch/csrc/jit/serialization/pickle.h>
 
 #include <algorithm>
 
@@ -15,32 +11,6 @@ namespace kasimir {
 namespace {
 
 constexpr std::size_t evaluation_batch = 256;
-
-using Dictionary = c10::Dict<std::string, at::Tensor>;
-
-at::Tensor to_tensor(const std::vector<double>& values) {
-  at::Tensor tensor = at::empty({static_cast<std::int64_t>(values.size())}, at::kDouble);
-  std::ranges::copy(values, tensor.data_ptr<double>());
-  return tensor;
-}
-
-std::vector<double> to_values(const at::Tensor& tensor) {
-  const at::Tensor plain = tensor.to(at::kDouble).contiguous();
-  return {plain.data_ptr<double>(), plain.data_ptr<double>() + plain.numel()};
-}
-
-Dictionary read_dictionary(const std::filesystem::path& path) {
-  const std::string bytes = read_file(path);
-  try {
-    const at::IValue value = torch::jit::pickle_load(std::vector<char>(bytes.begin(), bytes.end()));
-    Dictionary dictionary;
-    for (const auto& entry : value.toGenericDict())
-      dictionary.insert(entry.key().toStringRef(), entry.value().toTensor());
-    return dictionary;
-  } catch (const c10::Error&) {
-    throw input_error("{}: not a saved model", path.string());
-  }
-}
 
 /// The scores of consecutive batches, on the CPU.
 template <typename Use>
@@ -87,6 +57,28 @@ void Model::set_tensor(const std::string& name, const std::vector<float>& values
   tensor.copy_(plain);
 }
 
+void Model::set_quantization(const Quantization& quantization) {
+  impl_->quantizers.clear();
+  impl_->operands = {};
+  if (quantization.empty()) return;
+  const auto parts = impl_->parts();
+  for (const auto& [weight, place] : quantization) {
+    const auto found = std::ranges::find(parts, weight, &Part::name);
+    if (found == parts.end()) throw input_error("network {} has no weight {}", impl_->network.name(), weight);
+    impl_->quantizers.emplace(weight, FakeQuantizer(place, (*found)->tensor.sizes().vec(), impl_->device()));
+  }
+  impl_->operands = [impl = impl_.get()](const std::string& weight, at::Tensor& activation, at::Tensor& weights) {
+    const auto found = impl->quantizers.find(weight);
+    if (found != impl->quantizers.end()) found->second.apply(activation, weights);
+  };
+}
+
+Quantization Model::quantization() const {
+  Quantization now;
+  for (const auto& [weight, quantizer] : impl_->quantizers) now[weight] = quantizer.place();
+  return now;
+}
+
 void Model::set_normalisation(const ChannelStatistics& statistics) {
   KASIMIR_CHECK(statistics.mean.size() == static_cast<std::size_t>(impl_->network.input().c),
                 "{} means for {} channels", statistics.mean.size(), impl_->network.input().c);
@@ -121,17 +113,16 @@ Score Model::evaluate(const ImageSet& images, std::span<const std::int32_t> indi
 }
 
 void Model::save(const std::filesystem::path& path) const {
-  Dictionary dictionary;
+  TensorDictionary dictionary;
   for (const Part* part : impl_->parts())
     dictionary.insert(part->name, part->tensor.detach().to(at::kCPU).contiguous());
   dictionary.insert("normalisation.mean", to_tensor(impl_->normalisation.mean));
   dictionary.insert("normalisation.deviation", to_tensor(impl_->normalisation.deviation));
-  const std::vector<char> bytes = torch::jit::pickle_save(dictionary);
-  write_file(path, std::string_view(bytes.data(), bytes.size()));
+  write_dictionary(path, dictionary);
 }
 
 void Model::load(const std::filesystem::path& path) {
-  const Dictionary dictionary = read_dictionary(path);
+  const TensorDictionary dictionary = read_dictionary(path, "a saved model");
   const auto find = [&](const std::string& name) {
     const auto entry = dictionary.find(name);
     if (entry == dictionary.end())

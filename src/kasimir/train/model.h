@@ -3,7 +3,7 @@
 
 #include "kasimir/data/image_set.h"
 #include "kasimir/data/split.h"
-#include "kasimir/network/weights.h"
+#include "kasimir/network/quantization.h"
 #include "kasimir/train/aten.h"
 #include "kasimir/train/machine.h"
 
@@ -44,6 +44,12 @@ class Model {
   [[nodiscard]] std::vector<NamedTensor> tensors() const;
   /// Gives a tensor other values, row-major. @throws Error (input) for an unknown name or another number of values.
   void set_tensor(const std::string& name, const std::vector<float>& values);
+  /// From now on the operands of these places are rounded to their grids, in training and at inference; {}: none are.
+  /// @throws Error (input) for a place that the network does not have.
+  void set_quantization(const Quantization& quantization);
+  /// The places with their steps as they are now: training moves them.
+  [[nodiscard]] Quantization quantization() const;
+
   /// How pixels are brought to mean 0 and deviation 1; part of what save() stores. Deviations below 1e-3 count as 1e-3.
   void set_normalisation(const ChannelStatistics& statistics);
   [[nodiscard]] const ChannelStatistics& normalisation() const;

@@ -9,8 +9,7 @@
 namespace kasimir {
 namespace {
 
-// Momentum and epsilon of PyTorch's BatchNorm2d.
-constexpr double norm_momentum = 0.1;
+// Of PyTorch's BatchNorm2d.
 constexpr double norm_epsilon = 1e-5;
 
 }  // namespace
@@ -54,19 +53,29 @@ struct Model::Impl::Runner {
   }
   [[nodiscard]] const at::Tensor& part(std::size_t i) const { return node.parts[i].tensor; }
 
+  /// The input and the weight of a convolution or fully connected layer, as they are to be multiplied.
+  [[nodiscard]] std::pair<at::Tensor, at::Tensor> operands() const {
+    std::pair<at::Tensor, at::Tensor> pair{input(), part(0)};
+    if (model.operands) model.operands(node.parts[0].name, pair.first, pair.second);
+    return pair;
+  }
+
   /// True if the input may be overwritten: nobody else reads it, and the layer that made it does not need it again.
   [[nodiscard]] bool may_overwrite() const {
     const auto from = static_cast<std::size_t>(layer.inputs[0]);
     const Op& op = model.network.layers()[from].op;
-    const bool forgets = std::holds_alternative<layer::BatchNorm>(op) || std::holds_alternative<layer::Add>(op);
+    // A hook may give the result of one layer for that of another.
+    const bool forgets =
+        std::holds_alternative<layer::BatchNorm>(op) || (std::holds_alternative<layer::Add>(op) && !model.around);
     return forgets && model.nodes_[from].readers == 1 && !model.nodes_[from].kernel;
   }
 
   at::Tensor operator()(const layer::Input&) const { return values[0]; }
   at::Tensor operator()(const layer::Conv& op) const {
-    if (node.kernel) return node.kernel->forward(input(), training);
+    if (node.kernel) return node.kernel->forward(input(), training, model.operands);
     const std::optional<at::Tensor> bias = op.bias ? std::optional(part(1)) : std::nullopt;
-    return at::conv2d(input(), part(0), bias, {op.stride, op.stride}, {op.pad_h, op.pad_w}, {op.dilation, op.dilation},
+    const auto [x, weight] = operands();
+    return at::conv2d(x, weight, bias, {op.stride, op.stride}, {op.pad_h, op.pad_w}, {op.dilation, op.dilation},
                       op.groups);
   }
   at::Tensor operator()(const layer::BatchNorm&) const {
@@ -105,7 +114,8 @@ struct Model::Impl::Runner {
   at::Tensor operator()(const layer::Dropout& op) const { return at::dropout(input(), op.probability, training); }
   at::Tensor operator()(const layer::Linear& op) const {
     const std::optional<at::Tensor> bias = op.bias ? std::optional(part(1)) : std::nullopt;
-    return at::linear(input().flatten(1), part(0), bias).unsqueeze(2).unsqueeze(3);
+    const auto [x, weight] = operands();
+    return at::linear(x.flatten(1), weight, bias).unsqueeze(2).unsqueeze(3);
   }
 };
 
@@ -147,7 +157,8 @@ at::Tensor Model::Impl::forward(const at::Tensor& images, bool training, std::ma
   values[0] = images;
   for (std::size_t i = 1; i < nodes_.size(); ++i) {
     const Layer& of = network.layers()[i];
-    values[i] = std::visit(Runner{*this, of, nodes_[i], values, training}, of.op);
+    const auto compute = [&] { return std::visit(Runner{*this, of, nodes_[i], values, training}, of.op); };
+    values[i] = around ? around(static_cast<int>(i), values, compute) : compute();
     if (taps != nullptr && taps->contains(static_cast<int>(i))) (*taps)[static_cast<int>(i)] = values[i].detach();
     for (int from : of.inputs)
       if (nodes_[static_cast<std::size_t>(from)].last_reader == static_cast<int>(i))
@@ -160,6 +171,13 @@ std::vector<Part*> Model::Impl::parts() {
   std::vector<Part*> all;
   for (Node& node : nodes_)
     for (Part& part : node.kernel ? node.kernel->parts() : node.parts) all.push_back(&part);
+  return all;
+}
+
+std::vector<at::Tensor> Model::Impl::learned_steps() const {
+  std::vector<at::Tensor> all;
+  for (const auto& [weight, quantizer] : quantizers)
+    for (const at::Tensor& steps : quantizer.learned()) all.push_back(steps);
   return all;
 }
 

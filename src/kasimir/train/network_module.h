@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/train/fake_quantizer.h"
 #include "kasimir/train/kernel_module.h"
 #include "kasimir/train/model.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
 
 namespace kasimir {
+
+/// Called in place of a layer: `compute` computes it from the results of earlier layers. An undefined result skips it.
+using LayerHook = std::function<at::Tensor(int layer, const std::vector<at::Tensor>& results,
+                                           const std::function<at::Tensor()>& compute)>;
+
+/// How far a batch moves the statistics of batch norm layers: that of PyTorch's BatchNorm2d.
+constexpr double norm_momentum = 0.1;
 
 /// A network as tensors, behind Model.
 struct Model::Impl {
@@ -20,9 +29,14 @@ struct Model::Impl {
   std::vector<Part*> parts();
   /// Those of the kernels only.
   std::vector<Part*> kernel_parts();
+  /// Logarithms of the steps of all quantised places.
+  [[nodiscard]] std::vector<at::Tensor> learned_steps() const;
   [[nodiscard]] at::Device device() const { return device_; }
 
   Network network;
+  std::map<std::string, FakeQuantizer> quantizers;  ///< by the weight's name
+  NamedOperandHook operands;                        ///< called at every weighted place, if it is set
+  LayerHook around;                                 ///< called in place of every layer, if it is set
   ChannelStatistics normalisation;
 
  private:

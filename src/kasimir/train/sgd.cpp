@@ -17,6 +17,12 @@ Sgd::Sgd(const std::vector<Part*>& parts, const SgdOptions& options) : options_(
   }
 }
 
+std::vector<at::Tensor> Sgd::state() const {
+  std::vector<at::Tensor> all;
+  for (const Group& group : groups_) all.insert(all.end(), group.velocities.begin(), group.velocities.end());
+  return all;
+}
+
 void Sgd::step(double rate) {
   const at::NoGradGuard fixed;
   for (Group& group : groups_) step(group, rate);
@@ -43,6 +49,39 @@ void Sgd::step(Group& group, double rate) {
     at::_foreach_add_(weights, gradients, -rate);
   } else {
     at::_foreach_add_(weights, velocities, -rate);
+  }
+}
+
+Adam::Adam(std::vector<at::Tensor> tensors) : tensors_(std::move(tensors)), steps_(at::zeros({1}, at::kDouble)) {
+  for (const at::Tensor& tensor : tensors_) {
+    first_.push_back(at::zeros_like(tensor.detach()));
+    second_.push_back(at::zeros_like(tensor.detach()));
+  }
+}
+
+std::vector<at::Tensor> Adam::state() const {
+  std::vector<at::Tensor> all = first_;
+  all.insert(all.end(), second_.begin(), second_.end());
+  all.push_back(steps_);
+  return all;
+}
+
+void Adam::step(double rate) {
+  // The paper's defaults.
+  constexpr double beta1 = 0.9;
+  constexpr double beta2 = 0.999;
+  constexpr double epsilon = 1e-8;
+  const at::NoGradGuard fixed;
+  steps_.add_(1.0);
+  const double bias1 = 1.0 - std::pow(beta1, steps_.item<double>());
+  const double bias2 = 1.0 - std::pow(beta2, steps_.item<double>());
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    at::Tensor& gradient = tensors_[i].mutable_grad();
+    if (!gradient.defined()) continue;
+    first_[i].mul_(beta1).add_(gradient, 1.0 - beta1);
+    second_[i].mul_(beta2).addcmul_(gradient, gradient, 1.0 - beta2);
+    tensors_[i].addcdiv_(first_[i], second_[i].div(bias2).sqrt_().add_(epsilon), -rate / bias1);
+    gradient = at::Tensor();
   }
 }
 

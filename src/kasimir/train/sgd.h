@@ -20,6 +20,8 @@ class Sgd {
   Sgd(const std::vector<Part*>& parts, const SgdOptions& options);
   /// Moves every learned part against its gradient and forgets the gradients.
   void step(double rate);
+  /// Its memory, for checkpoints.
+  [[nodiscard]] std::vector<at::Tensor> state() const;
 
  private:
   struct Group {
@@ -31,6 +33,20 @@ class Sgd {
 
   SgdOptions options_;
   std::vector<Group> groups_;
+};
+
+/// Adam (Kingma and Ba, arXiv 1412.6980) for few small tensors: the logarithms of learned steps.
+class Adam {
+ public:
+  explicit Adam(std::vector<at::Tensor> tensors);
+  /// Moves every tensor against its gradient and forgets the gradients.
+  void step(double rate);
+  /// Its memory, for checkpoints.
+  [[nodiscard]] std::vector<at::Tensor> state() const;
+
+ private:
+  std::vector<at::Tensor> tensors_, first_, second_;
+  at::Tensor steps_;
 };
 
 /// The rate of a step: up in a line over the first `warmup` of all steps, then down to 0 along half a cosine.

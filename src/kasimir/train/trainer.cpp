@@ -3,6 +3,7 @@
 
 #include "kasimir/base/rng.h"
 #include "kasimir/train/batch_tensors.h"
+#include "kasimir/train/checkpoint.h"
 #include "kasimir/train/failure.h"
 #include "kasimir/train/network_module.h"
 #include "kasimir/train/sgd.h"
@@ -71,15 +72,29 @@ std::vector<std::int32_t> all_of(const ImageSet& images) {
   return indices;
 }
 
+/// Of the logarithm of a quantisation step, at its highest: a thousand steps can change it by a factor of e.
+constexpr double step_rate = 1e-3;
+
+struct Optimisers {
+  Sgd weights;
+  Adam steps;
+};
+
 class Training {
  public:
   Training(const NetworkPlan& plan, const Dataset& dataset, const Split& split, const Recipe& recipe,
-           const TrainObserver& observer)
-      : dataset_(dataset), split_(split), recipe_(recipe), observer_(observer) {
+           const TrainObserver& observer, const TrainStart& start)
+      : dataset_(dataset), split_(split), recipe_(recipe), observer_(observer), start_from_(start) {
     set_threads(recipe.threads);
     result_.machine = describe_machine(recipe.device).str();
     result_.model = std::make_shared<Model>(plan, ModelOptions{recipe.seed, recipe.device, recipe.peepholes});
-    result_.model->set_normalisation(channel_statistics(dataset.train, split.train));
+    if (start.weights == nullptr) {
+      result_.model->set_normalisation(channel_statistics(dataset.train, split.train));
+    } else {
+      for (const NamedTensor& tensor : start.weights->tensors()) result_.model->set_tensor(tensor.name, tensor.values);
+      result_.model->set_normalisation(start.weights->normalisation());
+    }
+    result_.model->set_quantization(start.quantization);
     batch_ = std::min<std::size_t>(static_cast<std::size_t>(recipe.batch), split.train.size());
     steps_per_epoch_ = static_cast<std::int64_t>(split.train.size() / batch_);
   }
@@ -97,12 +112,14 @@ class Training {
   void epochs() {
     Model::Impl& model = result_.model->impl();
     const Batcher batcher(dataset_.train, model.normalisation);
-    Sgd sgd(model.parts(), {recipe_.momentum, recipe_.nesterov, recipe_.weight_decay});
-    for (int epoch = 1; epoch <= recipe_.epochs; ++epoch) {
+    Optimisers optimisers{Sgd(model.parts(), {recipe_.momentum, recipe_.nesterov, recipe_.weight_decay}),
+                          Adam(model.learned_steps())};
+    const int done = resume(model, optimisers);
+    for (int epoch = done + 1; epoch <= recipe_.epochs; ++epoch) {
       const auto began = Clock::now();
       EpochRow row;
       row.epoch = epoch;
-      if (!train_epoch(model, batcher, sgd, row)) return;
+      if (!train_epoch(model, batcher, optimisers, row)) return;
       const Score score = result_.model->evaluate(dataset_.train, split_.validation);
       row.validation_loss = score.loss;
       row.validation_accuracy = score.accuracy;
@@ -110,12 +127,45 @@ class Training {
       result_.curve.push_back(row);
       if (observer_.epoch) observer_.epoch(row);
       result_.validation = score;
+      if (!start_from_.checkpoint.empty())
+        save_checkpoint(start_from_.checkpoint, mark(model), {result_.steps, result_.curve},
+                        state_of(model, optimisers));
     }
     if (recipe_.evaluate_test) result_.test = result_.model->evaluate(dataset_.test, all_of(dataset_.test));
   }
 
+  /// What must be the same for a checkpoint to be of this training.
+  [[nodiscard]] std::string mark(const Model::Impl& model) const {
+    return fmt::format("{}, {}, {}, {} quantised places", model.network.name(), dataset_.fingerprint, recipe_.str(),
+                       model.quantizers.size());
+  }
+
+  static TrainingTensors state_of(Model::Impl& model, const Optimisers& optimisers) {
+    TrainingTensors all;
+    for (const Part* part : model.parts()) all.emplace_back(part->name, part->tensor);
+    const auto add = [&](const std::string& kind, const std::vector<at::Tensor>& tensors) {
+      for (std::size_t i = 0; i < tensors.size(); ++i) all.emplace_back(fmt::format("#{}{}", kind, i), tensors[i]);
+    };
+    add("log step ", model.learned_steps());
+    add("velocity ", optimisers.weights.state());
+    add("adam ", optimisers.steps.state());
+    return all;
+  }
+
+  /// The number of epochs that a checkpoint has.
+  int resume(Model::Impl& model, const Optimisers& optimisers) {
+    if (start_from_.checkpoint.empty()) return 0;
+    const auto state = load_checkpoint(start_from_.checkpoint, mark(model), state_of(model, optimisers));
+    if (!state || state->curve.empty()) return 0;
+    result_.steps = state->steps;
+    result_.curve = state->curve;
+    if (result_.curve.back().epoch == recipe_.epochs)
+      result_.validation = result_.model->evaluate(dataset_.train, split_.validation);
+    return result_.curve.back().epoch;
+  }
+
   /// False if the training is over before its end.
-  bool train_epoch(Model::Impl& model, const Batcher& batcher, Sgd& sgd, EpochRow& row) {
+  bool train_epoch(Model::Impl& model, const Batcher& batcher, Optimisers& optimisers, EpochRow& row) {
     const auto order = shuffled(split_.train, recipe_.seed, row.epoch);
     const Augmentation augmentation{recipe_.crop_padding, recipe_.flip,
                                     mix_bits(recipe_.seed) + static_cast<std::uint64_t>(row.epoch)};
@@ -131,7 +181,8 @@ class Training {
             Rejection{"diverged", fmt::format("loss is {} in epoch {} step {}", loss, row.epoch, step + 1)};
         return false;
       }
-      sgd.step(row.learning_rate);
+      optimisers.weights.step(row.learning_rate);
+      optimisers.steps.step(row.learning_rate / recipe_.learning_rate * step_rate);
       ++result_.steps;
       row.train_loss += loss / static_cast<double>(steps_per_epoch_);
       training_seconds_ += seconds_since(began);
@@ -171,6 +222,7 @@ class Training {
   const Split& split_;
   const Recipe& recipe_;
   const TrainObserver& observer_;
+  const TrainStart& start_from_;
   TrainResult result_;
   std::size_t batch_ = 1;
   std::int64_t steps_per_epoch_ = 0;
@@ -181,14 +233,14 @@ class Training {
 }  // namespace
 
 TrainResult train(const NetworkPlan& plan, const Dataset& dataset, const Split& split, const Recipe& recipe,
-                  const TrainObserver& observer) {
+                  const TrainObserver& observer, const TrainStart& start) {
   recipe.check();
   check_fit(plan, dataset, split);
   TrainResult result;
   std::optional<MemoryMeter> meter;
   if (recipe.memory_limit > 0) meter.emplace(recipe.memory_limit);
   // The model itself may already be too large.
-  const auto failed = out_of_memory_in([&] { Training(plan, dataset, split, recipe, observer).run(result); });
+  const auto failed = out_of_memory_in([&] { Training(plan, dataset, split, recipe, observer, start).run(result); });
   if (failed) result.failed = failed;
   return result;
 }

@@ -7,6 +7,7 @@
 #include "kasimir/train/model.h"
 #include "kasimir/train/recipe.h"
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -47,10 +48,18 @@ struct TrainResult {
   [[nodiscard]] bool ok() const { return !failed && !stopped; }
 };
 
+/// Where a training begins instead of at random values.
+struct TrainStart {
+  const Model* weights = nullptr;  ///< a model of the same plan: its tensors and normalisation are copied
+  Quantization quantization = {};  ///< quantisation-aware training: these places, with learned steps
+  /// Written after each epoch; where it exists and is of the same training, that goes on from it. Empty: none.
+  std::filesystem::path checkpoint = {};
+};
+
 /// Trains the network on the images of `dataset.train` at `split.train` and scores it on those at `split.validation`.
 /// Deterministic for a seed on one thread of a CPU.
 /// @throws Error (input) for a recipe out of range, a split without images, or a network that does not fit the data.
 TrainResult train(const NetworkPlan& plan, const Dataset& dataset, const Split& split, const Recipe& recipe,
-                  const TrainObserver& observer = {});
+                  const TrainObserver& observer = {}, const TrainStart& start = {});
 
 }  // namespace kasimir

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/codegen/onnx.h"
 
+#include "kasimir/base/error.h"
 #include "kasimir/network/zoo.h"
 #include "kasimir/primitive/catalog.h"
 
@@ -10,16 +11,20 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace kasimir {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 
-onnx::ModelProto exported(const NetworkPlan& plan, const ExportNotes& notes = {}) {
+onnx::ModelProto exported(const NetworkPlan& plan, const ExportNotes& notes = {},
+                          const Quantization& quantization = {}) {
   onnx::ModelProto model;
-  EXPECT_TRUE(model.ParseFromString(export_onnx(plan, random_weights(plan, 1), notes).at(0).content));
+  EXPECT_TRUE(model.ParseFromString(export_onnx(plan, random_weights(plan, 1), notes, quantization).at(0).content));
   onnx::checker::check_model(model);
   return model;
 }
@@ -137,6 +142,90 @@ TEST(Onnx, IsWrittenWithAScriptThatComparesIt) {
   ASSERT_EQ(files.size(), 2U);
   EXPECT_EQ(files[0].name, "model.onnx");
   EXPECT_EQ(files[1].name, "check.py");
+  EXPECT_THAT(files[1].content, HasSubstr("DIFFERENCE = 1e-4"));
+}
+
+/// Two convolutions with batch norm.
+Network two_convolutions() {
+  NetworkBuilder net("two", {3, 6, 6});
+  int x = net.add("a.bn", layer::BatchNorm{}, {net.add("a", layer::Conv{.out = 4}, {0})});
+  x = net.add("b.bn", layer::BatchNorm{}, {net.add("b", layer::Conv{.out = 2}, {x})});
+  net.add("mean", layer::GlobalAvgPool{}, {x});
+  return std::move(net).finish();
+}
+
+const onnx::TensorProto& initializer(const onnx::ModelProto& model, const std::string& name) {
+  const auto& all = model.graph().initializer();
+  const auto found = std::ranges::find_if(all, [&](const auto& t) { return t.name() == name; });
+  if (found == all.end()) throw std::out_of_range(name);
+  return *found;
+}
+
+TEST(QuantizedOnnx, TakesBothOperandsThroughCodesAndTheNormIntoTheConvolution) {
+  const Network network = two_convolutions();
+  const NetworkPlan plan{&network, {}};
+  Quantization quantization;
+  quantization["a.weight"] = {{8, true, true}, {8, false, false}, {0.5F, 0.25F, 1, 2}, 1, 0.125F};
+  const onnx::ModelProto model = exported(plan, {}, quantization);
+  EXPECT_THAT(operators(model),
+              ElementsAre("QuantizeLinear", "DequantizeLinear", "DequantizeLinear", "DequantizeLinear", "Conv", "Conv",
+                          "BatchNormalization", "GlobalAveragePool", "Flatten"));
+  EXPECT_EQ(initializer(model, "a.weight/codes").data_type(), onnx::TensorProto::INT8);
+  EXPECT_EQ(initializer(model, "a.weight/codes").raw_data().size(), 12U);
+  EXPECT_EQ(initializer(model, "a.bias/codes").data_type(), onnx::TensorProto::INT32);
+  EXPECT_EQ(initializer(model, "a/zero").data_type(), onnx::TensorProto::UINT8);
+}
+
+TEST(QuantizedOnnx, ClipsToFewerCodesAndKeepsBiasesOfCoarseStepsAsNumbers) {
+  const Network network = two_convolutions();
+  const NetworkPlan plan{&network, {}};
+  Quantization quantization;
+  quantization["b.weight"] = {{4, true, true}, {3, true, false}, {0.5F}, 0, 0.5F};
+  const onnx::ModelProto model = exported(plan, {}, quantization);
+  EXPECT_THAT(operators(model), ElementsAre("Conv", "BatchNormalization", "Clip", "QuantizeLinear", "DequantizeLinear",
+                                            "DequantizeLinear", "Conv", "GlobalAveragePool", "Flatten"));
+  const auto number = [&](int input) {
+    const std::string& bytes = initializer(model, node(model, "b/clipped").input(input)).raw_data();
+    float value = 0;
+    std::memcpy(&value, bytes.data(), sizeof(value));
+    return value;
+  };
+  EXPECT_EQ(number(1), -2.0F);  // codes -4 .. 3 in steps of a half
+  EXPECT_EQ(number(2), 1.5F);
+  EXPECT_EQ(initializer(model, "b.bias").data_type(), onnx::TensorProto::FLOAT);
+}
+
+TEST(QuantizedOnnx, RoundsNumbersWhereCodesHave16Bits) {
+  const Network network = two_convolutions();
+  const NetworkPlan plan{&network, {}};
+  Quantization quantization;
+  quantization["b.weight"] = {{16, true, true}, {16, true, false}, {0.5F}, 0, 0.5F};
+  EXPECT_THAT(
+      operators(exported(plan, {}, quantization)),
+      ElementsAre("Conv", "BatchNormalization", "Div", "Round", "Clip", "Mul", "Conv", "GlobalAveragePool", "Flatten"));
+}
+
+TEST(QuantizedOnnx, IsCheckedWithRoomForValuesBetweenTwoCodes) {
+  const Network network = two_convolutions();
+  const NetworkPlan plan{&network, {}};
+  Quantization quantization;
+  quantization["b.weight"] = {{8, true, true}, {8, true, false}, {0.5F}, 0, 0.5F};
+  EXPECT_THAT(export_onnx(plan, random_weights(plan, 1), {}, quantization)[1].content,
+              AllOf(HasSubstr("DIFFERENCE = 0.2"), HasSubstr("SAME = 0.95")));
+}
+
+TEST(QuantizedOnnx, RefusesAPlaceThatThereIsNot) {
+  const Network network = two_convolutions();
+  const NetworkPlan plan{&network, {}};
+  try {
+    export_onnx(plan, random_weights(plan, 1), {}, {{"c.weight", {}}});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "the quantization has `c.weight`, which is no weighted sum of network `two`, did you mean `a.weight` or "
+        "`b.weight`?");
+  }
 }
 
 }  // namespace

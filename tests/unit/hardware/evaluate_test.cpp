@@ -284,6 +284,7 @@ TEST(Evaluate, ReportsEveryLevelAndOperand) {
             "  compute           0.10\n"
             "  links             0.00\n"
             "  leakage           0.00\n"
+            "power mW          0.9231\n"
             "area mm2          0.0000\n");
 }
 

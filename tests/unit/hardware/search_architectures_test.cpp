@@ -118,10 +118,11 @@ TEST(SearchArchitecture, SaysHowFarTheNearestDesignIsOverTheBudget) {
   const DesignAnswer answer = search_architecture(layers(), base(), knobs(), {}, options);
   EXPECT_FALSE(answer.found);
   const double nearest = with_knobs(base(), knobs(), {4, 4, 1024}).area_um2();
-  EXPECT_EQ(answer.misfit,
-            fmt::format("all 18 designs are over the budget; nearest: columns of sram 4, rows of sram 4, "
-                        "capacity of sram for weights 1024\n  area um2 {}, the budget is 1000",
-                        nearest));
+  EXPECT_EQ(
+      answer.misfit,
+      fmt::format("all 18 designs are over the budget, 18 of them in area um2; nearest: columns of sram 4, rows of "
+                  "sram 4, capacity of sram for weights 128 B\n  area um2 {:.6g}, the budget is 1000",
+                  nearest));
 }
 
 TEST(SearchArchitecture, RefusesKnobsThatDoNotApply) {

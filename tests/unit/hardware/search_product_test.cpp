@@ -161,7 +161,7 @@ TEST(ProductCosts, KeepNoRowThatAnotherBeats) {
   const CostModel model(matrix_product(16, 16, 16), preset("gemmini"));
   const MappingSpace space(model, {});
   ProductCosts costs(model, space, model.keepable, {});
-  const OrderClass orders(4, LevelOrder{{}, true, -1});
+  const OrderClass orders(4, LevelOrder{{}, true, false, -1});
   const FactorTable& table = costs.table(0, orders, true);
   ASSERT_GT(table.rows, 1U);
   EXPECT_LT(table.rows, costs.table(0, orders, false).rows);

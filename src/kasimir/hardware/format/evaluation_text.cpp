@@ -17,9 +17,11 @@ nlohmann::json totals_json(const CostModel& model, const Evaluation& evaluation)
   return {{"cycles", evaluation.cycles},
           {"compute_cycles", evaluation.compute_cycles},
           {"stall_cycles", evaluation.stall_cycles()},
+          {"pause_cycles", evaluation.pause_cycles},
           {"level_cycles", busy},
           {"energy_pj", evaluation.energy_pj},
           {"energy_pj_by", energies},
+          {"power_mw", power_mw(model, evaluation)},
           {"utilization", evaluation.utilization},
           {"area_um2", evaluation.area_um2}};
 }

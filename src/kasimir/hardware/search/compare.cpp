@@ -123,7 +123,7 @@ double fast_evaluations_per_second(const CostModel& model, double seconds) {
   const MappingSpace space(model, {});
   ProductCosts costs(model, space, space.keeps().front(), {});
   KASIMIR_CHECK(costs.usable(), "a space of {} mappings without orders", space.size());
-  const OrderClass orders(static_cast<std::size_t>(model.levels), LevelOrder{{}, true, -1});
+  const OrderClass orders(static_cast<std::size_t>(model.levels), LevelOrder{{}, true, false, -1});
   std::size_t largest = 0;
   for (std::size_t g = 1; g < costs.groups().size(); ++g)
     if (costs.table(g, orders, false).rows > costs.table(largest, orders, false).rows) largest = g;

@@ -19,33 +19,45 @@ double rank_of(const PricedBlock& block, std::size_t i) {
 
 }  // namespace
 
-Descent::Descent(Referee& referee) : referee_(referee), space_(referee.model(), referee.options().rules) {
-  for (std::size_t k = 0; k < space_.keeps().size() && usable_; ++k) {
-    costs_.push_back(
-        std::make_unique<ProductCosts>(referee.model(), space_, space_.keeps()[k], referee.options().goal));
-    usable_ = costs_.back()->usable();
-    if (!usable_) return;
-    for (OrderClass& orders : order_classes(referee.model(), space_.keeps()[k]))
-      variants_.push_back({k, std::move(orders)});
+TabulatedSpace::TabulatedSpace(const CostModel& model, const SpaceRules& rules) : space(model, rules) {
+  for (std::size_t k = 0; k < space.keeps().size() && usable; ++k) {
+    costs.push_back(std::make_unique<ProductCosts>(model, space, space.keeps()[k], Goal{}));
+    usable = costs.back()->usable();
   }
+}
+
+void TabulatedSpace::set_goal(const Goal& goal) {
+  for (const auto& one : costs) one->set_goal(goal);
+}
+
+Descent::Descent(Referee& referee)
+    : Descent(referee, std::make_shared<TabulatedSpace>(referee.model(), referee.options().rules)) {}
+
+Descent::Descent(Referee& referee, std::shared_ptr<TabulatedSpace> tables)
+    : referee_(referee), tables_(std::move(tables)), costs_(tables_->costs) {
+  tables_->set_goal(referee.options().goal);
+  if (!tables_->usable) return;
+  for (std::size_t k = 0; k < costs_.size(); ++k)
+    for (OrderClass& orders : order_classes(referee.model(), space().keeps()[k]))
+      variants_.push_back({k, std::move(orders)});
   double choices = 1;
   for (const std::vector<int>& group : costs_.front()->groups()) {
     double here = 1;
-    for (const int d : group) here *= static_cast<double>(space_.factors(d).size());
+    for (const int d : group) here *= static_cast<double>(space().factors(d).size());
     choices = std::max(choices, here);
   }
   jointly_ = choices * static_cast<double>(variants_.size()) <= jointly_at_most;
 }
 
 void Descent::run(const Mapping& start) {
-  if (usable_) return by_tables(start);
+  if (tables_->usable) return by_tables(start);
   referee_.judge(start);
   by_evaluation(start);
 }
 
 std::uint32_t Descent::nearest_fitting(std::size_t group, const Mapping& start) {
   ProductCosts& costs = *costs_.front();
-  const OrderClass free(static_cast<std::size_t>(referee_.model().levels), LevelOrder{{}, true, -1});
+  const OrderClass free(static_cast<std::size_t>(referee_.model().levels), LevelOrder{{}, true, false, -1});
   const FactorTable& table = costs.table(group, free, false);
   const std::uint32_t wanted = costs.choice_of(group, start);
   std::uint32_t nearest = wanted;
@@ -55,9 +67,9 @@ std::uint32_t Descent::nearest_fitting(std::size_t group, const Mapping& start) 
     std::uint32_t a = choice;
     std::uint32_t b = wanted;
     for (const int d : costs.groups()[group]) {
-      const auto& list = space_.factors(d);
+      const auto& list = space().factors(d);
       const auto count = static_cast<std::uint32_t>(list.size());
-      for (std::size_t s = 0; s < space_.slots().size(); ++s)
+      for (std::size_t s = 0; s < space().slots().size(); ++s)
         distance +=
             std::abs(std::log(static_cast<double>(list[a % count][s]) / static_cast<double>(list[b % count][s])));
       a /= count;
@@ -238,16 +250,16 @@ bool Descent::step(const Mapping& to, Mapping& at, double& rank) {
 }
 
 bool Descent::change_dim(int dim, Mapping& at, double& rank) {
-  const std::vector<FactorVector> own = factors_of(space_, at, referee_.model().dims);
-  const std::vector<std::vector<int>> orders = orders_of(space_, at);
+  const std::vector<FactorVector> own = factors_of(space(), at, referee_.model().dims);
+  const std::vector<std::vector<int>> orders = orders_of(space(), at);
   std::vector<const FactorVector*> factors;
   for (const FactorVector& vector : own) factors.push_back(&vector);
   const Keeps keeps = at.keeps;
   bool gained = false;
-  for (const FactorVector& other : space_.factors(dim)) {
+  for (const FactorVector& other : space().factors(dim)) {
     if (referee_.over()) break;
     factors[static_cast<std::size_t>(dim)] = &other;
-    const Mapping changed = space_.build(factors, orders, keeps);
+    const Mapping changed = space().build(factors, orders, keeps);
     gained = step(changed, at, rank) || gained;
   }
   return gained;

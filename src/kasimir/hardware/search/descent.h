@@ -6,6 +6,18 @@
 
 namespace kasimir {
 
+/// A space with the costs of each choice of keeps.
+struct TabulatedSpace {
+  TabulatedSpace(const CostModel& model, const SpaceRules& rules);
+  TabulatedSpace(const TabulatedSpace&) = delete;
+  TabulatedSpace& operator=(const TabulatedSpace&) = delete;
+  void set_goal(const Goal& goal);
+
+  MappingSpace space;
+  std::vector<std::unique_ptr<ProductCosts>> costs;
+  bool usable = true;  ///< all costs are; otherwise some are missing
+};
+
 /// Block-coordinate descent: one group of dimensions at a time takes the best of all its choices, with the best class
 /// of orders, until no group gains; the best mapping so far also with two groups at a time, in the class at hand. Where
 /// there are too many of both, bounds and orders take turns; where groups are too large to tabulate, single dimensions
@@ -13,8 +25,10 @@ namespace kasimir {
 class Descent {
  public:
   explicit Descent(Referee& referee);
+  /// With tables that others use, too; the goal becomes the referee's.
+  Descent(Referee& referee, std::shared_ptr<TabulatedSpace> tables);
 
-  [[nodiscard]] const MappingSpace& space() const { return space_; }
+  [[nodiscard]] const MappingSpace& space() const { return tables_->space; }
   /// Improves a mapping of the space and judges the result; ends early if the referee says so. Bounds of a group that
   /// alone fit nowhere are first replaced by the nearest that do.
   void run(const Mapping& start);
@@ -48,11 +62,10 @@ class Descent {
   bool step(const Mapping& to, Mapping& at, double& rank);
 
   Referee& referee_;
-  const MappingSpace space_;
-  std::vector<std::unique_ptr<ProductCosts>> costs_;
+  std::shared_ptr<TabulatedSpace> tables_;
+  std::vector<std::unique_ptr<ProductCosts>>& costs_;
   std::vector<Variant> variants_;
   double best_ = Goal::unlimited;  ///< of all runs, after pairs
-  bool usable_ = true;
   bool jointly_ = true;
 };
 

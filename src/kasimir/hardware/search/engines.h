@@ -3,15 +3,18 @@
 
 #include "kasimir/hardware/search/referee.h"
 
+#include <memory>
+
 /// The engines behind the table of search.h.
 namespace kasimir {
+
+class BranchAndBound;
 
 /// Every choice of bounds in every class of orders, by ProductCosts. @throws Error (input) if the space is too large to
 /// tabulate.
 SearchAnswer exhaustive_search(const CostModel& model, const SearchOptions& options);
 
-/// Proves its answer. Group by group of dimensions, without choices that others beat in all that they cost; parts of
-/// the space whose bound is no better than the best mapping are left out. Where the space is too large to tabulate:
+/// Proves its answer, as BranchAndBound says. Where the space is too large to tabulate:
 /// `polish_search` with `compulsory_bound`.
 SearchAnswer branch_and_bound(const CostModel& model, const SearchOptions& options);
 
@@ -28,6 +31,27 @@ SearchAnswer random_search(const CostModel& model, const SearchOptions& options)
 
 /// Block-coordinate descent from random mappings: for one group of dimensions at a time all choices in all orders.
 SearchAnswer polish_search(const CostModel& model, const SearchOptions& options);
+
+/// A search for mappings that is asked several questions about one model: `branch_and_bound` keeps its tables and what
+/// it found.
+class MappingSearch {
+ public:
+  /// `model` must outlive it. @throws Error (input) as search_mapping.
+  MappingSearch(const CostModel& model, std::string_view engine);
+  ~MappingSearch();
+  MappingSearch(MappingSearch&&) noexcept;
+
+  /// `options.rules` must be the same each time.
+  SearchAnswer run(const SearchOptions& options);
+
+ private:
+  SearchAnswer run_once(const SearchOptions& options, std::unique_ptr<BranchAndBound>& proving);
+
+  const CostModel& model_;
+  const SearchEngine& engine_;
+  std::unique_ptr<BranchAndBound> narrow_, wide_;  // without and with operands that pass levels by
+  bool misfit_ = false;                            // nothing fits the narrow space
+};
 
 /// No mapping has a lower value: all compute units busy, and each element once over the outermost level's port.
 double compulsory_bound(const CostModel& model, const Goal& goal);

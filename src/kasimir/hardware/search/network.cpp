@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/base/stopwatch.h"
-#include "kasimir/hardware/search/search.h"
+#include "kasimir/hardware/search/engines.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace kasimir {
 namespace {
 
 /// Questions of the form energy + price * cycles that a network search asks at most.
 constexpr int rounds = 14;
+
+/// Of the time that is left, for one round.
+constexpr double round_share = 0.35;
 
 /// What a round proved: energy + price * cycles >= least, for the sums over all layers.
 struct Cut {
@@ -19,33 +23,43 @@ struct Cut {
 
 /// All layers that are alike, searched once.
 struct Kind {
-  CostModel model;
+  std::unique_ptr<CostModel> model;  // the search keeps its address
+  MappingSearch search;
   double count = 0;
+  double seconds = 0;  // of the last search
 };
 
 class NetworkSearch {
  public:
   NetworkSearch(const std::vector<Problem>& layers, const Architecture& architecture,
                 const EvaluationOptions& evaluation, std::string_view engine, const SearchOptions& options)
-      : engine_(engine), options_(options) {
+      : options_(options) {
     for (const Problem& layer : layers) {
       const auto same =
-          std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& kind) { return kind.model.problem == layer; });
+          std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& kind) { return kind.model->problem == layer; });
       kind_of_.push_back(static_cast<std::size_t>(same - kinds_.begin()));
-      if (same == kinds_.end())
-        kinds_.push_back({CostModel(layer, architecture, evaluation), 1});
-      else
+      if (same != kinds_.end()) {
         ++same->count;
+        continue;
+      }
+      auto model = std::make_unique<CostModel>(layer, architecture, evaluation);
+      MappingSearch search(*model, engine);
+      kinds_.push_back({std::move(model), std::move(search), 1, 0});
     }
   }
 
   NetworkAnswer run() {
+    double least_energy = 0;  // whatever the searches have time to prove
+    for (const Kind& kind : kinds_) {
+      least_cycles_ += kind.count * compulsory_bound(*kind.model, {.objective = Objective::latency});
+      least_energy += kind.count * compulsory_bound(*kind.model, {.objective = Objective::energy});
+    }
+    cuts_.push_back({0, least_energy});
     const Goal& goal = options_.goal;
-    const bool limited = !std::isinf(goal.max_cycles) || !std::isinf(goal.max_energy_pj);
-    if (goal.objective != Objective::energy_delay && !limited)
+    if (goal_adds_up())
       ask(goal.objective, goal.pj_per_cycle);
     else
-      balance(limited);
+      balance(!std::isinf(goal.max_cycles) || !std::isinf(goal.max_energy_pj));
     if (!best_.found && !nearest_.layers.empty()) best_ = nearest_;
     if (!best_.found) best_.misfit = why();
     best_.lower_bound = std::min(bound(), best_.found ? best_.value : Goal::unlimited);
@@ -55,26 +69,49 @@ class NetworkSearch {
   }
 
  private:
+  /// The goal of the network is a sum over its layers: one round of questions answers it.
+  [[nodiscard]] bool goal_adds_up() const {
+    const Goal& goal = options_.goal;
+    return goal.objective != Objective::energy_delay && std::isinf(goal.max_cycles) && std::isinf(goal.max_energy_pj);
+  }
+
+  /// What easy layers leave of their time goes to the hard ones.
+  [[nodiscard]] std::vector<std::size_t> easy_first() const {
+    std::vector<std::size_t> order(kinds_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (options_.seconds > 0)
+      std::stable_sort(order.begin(), order.end(),
+                       [&](std::size_t a, std::size_t b) { return kinds_[a].seconds < kinds_[b].seconds; });
+    return order;
+  }
+
   /// Searches each kind with a goal that adds up, and keeps the answer if it is the best so far.
   bool ask(Objective objective, double price) {
-    std::vector<SearchAnswer> answers;
-    NetworkAnswer answer;
-    answer.found = true;
-    double least = 0;
-    for (const Kind& kind : kinds_) {
+    const double until =
+        goal_adds_up() ? options_.seconds : watch_.seconds() + round_share * (options_.seconds - watch_.seconds());
+    std::vector<SearchAnswer> answers(kinds_.size());
+    std::size_t left = kinds_.size();
+    for (const std::size_t k : easy_first()) {
       SearchOptions options = options_;
       options.goal = {.objective = objective, .pj_per_cycle = price, .max_area_um2 = options_.goal.max_area_um2};
       if (options_.seconds > 0) {
-        options.seconds = (options_.seconds - watch_.seconds()) / static_cast<double>(kinds_.size() - answers.size());
-        if (options.seconds <= 0) return false;
+        options.seconds = (until - watch_.seconds()) / static_cast<double>(left--);
+        const bool answered = !best_.layers.empty() || !nearest_.layers.empty();
+        if (answered && watch_.seconds() >= options_.seconds) return false;
+        options.seconds = std::max(options.seconds, 1e-3);
       }
-      answers.push_back(search_mapping(kind.model, engine_, options));
-      const SearchAnswer& found = answers.back();
-      evaluations_ += found.evaluations;
-      answer.found = answer.found && found.found;
-      answer.cycles += kind.count * found.evaluation.cycles;
-      answer.energy_pj += kind.count * found.evaluation.energy_pj;
-      least += kind.count * found.lower_bound;
+      answers[k] = kinds_[k].search.run(options);
+      kinds_[k].seconds = answers[k].seconds;
+    }
+    NetworkAnswer answer;
+    answer.found = true;
+    double least = 0;
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+      evaluations_ += answers[k].evaluations;
+      answer.found = answer.found && answers[k].found;
+      answer.cycles += kinds_[k].count * answers[k].evaluation.cycles;
+      answer.energy_pj += kinds_[k].count * answers[k].evaluation.energy_pj;
+      least += kinds_[k].count * answers[k].lower_bound;
     }
     for (const std::size_t kind : kind_of_) answer.layers.push_back(answers[kind]);
     if (objective == Objective::latency) least_cycles_ = std::max(least_cycles_, least);
@@ -103,7 +140,7 @@ class NetworkSearch {
   [[nodiscard]] std::string why() const {
     for (std::size_t i = 0; i < best_.layers.size(); ++i)
       if (!best_.layers[i].found)
-        return fmt::format("layer {}: {}", i, explain(kinds_[kind_of_[i]].model, options_, best_.layers[i]));
+        return fmt::format("layer {}: {}", i, explain(*kinds_[kind_of_[i]].model, options_, best_.layers[i]));
     const Goal& goal = options_.goal;
     if (best_.cycles > goal.max_cycles)
       return fmt::format("the layers take {:.0f} cycles at least as far as was looked, the limit is {:.0f} cycles",
@@ -126,7 +163,8 @@ class NetworkSearch {
         price = energy / cycles;
         const bool asked = std::any_of(cuts_.begin(), cuts_.end(),
                                        [&](const Cut& cut) { return std::abs(cut.price - price) <= 1e-6 * price; });
-        if (asked) return;
+        // the same question again is worth it where the last answer ran out of time
+        if (asked && options_.seconds <= 0) return;
       }
       if (!ask(Objective::weighted, price)) return;
       if (wants_speed())
@@ -172,7 +210,6 @@ class NetworkSearch {
     return value_of(options_.goal, cycles, energy);
   }
 
-  std::string_view engine_;
   const SearchOptions& options_;
   std::vector<Kind> kinds_;
   std::vector<std::size_t> kind_of_;  // of each layer

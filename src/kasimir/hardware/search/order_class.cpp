@@ -14,7 +14,7 @@ constexpr std::size_t most_of_a_level = 2000;
 }  // namespace
 
 std::uint32_t LevelOrder::active() const {
-  if (open) return ~0U;
+  if (open || relaxed) return ~0U;
   std::uint32_t mask = 0;
   for (const std::uint32_t dims : classes) mask |= dims;
   return mask;
@@ -30,6 +30,10 @@ class Walker {
   void level(const LevelOrder& order, std::size_t l) {
     if (done_) {
       walk_.counted[l] = ~0U;
+    } else if (order.relaxed) {
+      walk_.counted[l] = operand_.relevant;
+      walk_.may_slide = walk_.may_slide || halo_;
+      walk_.slides = -1;
     } else if (walk_.slides >= 0) {
       go_on_sliding(order, l);
     } else {
@@ -48,7 +52,7 @@ class Walker {
         continue;
       }
       done_ = true;
-      if (k == 0 && !skipped_ && halo_ && order.innermost >= 0 &&
+      if (k == 0 && !skipped_ && halo_ && !walk_.may_slide && order.innermost >= 0 &&
           (operand_.sliding >> static_cast<unsigned>(order.innermost) & 1U) != 0)
         slide(order, l);
     }
@@ -106,7 +110,7 @@ class LevelOrders {
     extend({}, alive_);
     // a dimension alone in its level, so that its windows go on in the next one
     for (std::uint32_t rest = sliding_; rest != 0; rest &= rest - 1)
-      found_.push_back({{rest & (~rest + 1)}, false, std::countr_zero(rest)});
+      found_.push_back({{rest & (~rest + 1)}, false, false, std::countr_zero(rest)});
     return std::move(found_);
   }
 
@@ -140,9 +144,9 @@ class LevelOrders {
   }
   void emit(const std::vector<std::uint32_t>& list, bool open) {
     const std::uint32_t first = list.empty() ? 0 : list[0] & sliding_;
-    if (first == 0) found_.push_back({list, open, -1});
+    if (first == 0) found_.push_back({list, open, false, -1});
     for (std::uint32_t rest = first; rest != 0; rest &= rest - 1)
-      found_.push_back({list, open, std::countr_zero(rest)});
+      found_.push_back({list, open, false, std::countr_zero(rest)});
   }
 
   const CostModel& model_;
@@ -173,24 +177,27 @@ Walk walk(const CostModel& model, const OrderClass& orders, int operand, int lev
   return walker.result();
 }
 
-double order_class_count(const CostModel& model, const Keeps& keeps) {
-  double count = 1;
+std::vector<std::vector<LevelOrder>> level_orders(const CostModel& model, const Keeps& keeps) {
+  std::vector<std::vector<LevelOrder>> levels;
   for (std::size_t l = 0; l < static_cast<std::size_t>(model.levels); ++l) {
     const std::uint32_t alive = alive_at(model, keeps, l);
-    if (alive == 0) continue;
-    const std::size_t here = LevelOrders(model, alive).run().size();
-    if (here > most_of_a_level) return std::numeric_limits<double>::infinity();
-    count *= static_cast<double>(here);
+    levels.push_back({{{}, true, false, -1}});
+    if (alive != 0) levels.back() = LevelOrders(model, alive).run();
+    if (levels.back().size() > most_of_a_level) return {};
   }
+  return levels;
+}
+
+double order_class_count(const CostModel& model, const Keeps& keeps) {
+  const std::vector<std::vector<LevelOrder>> levels = level_orders(model, keeps);
+  double count = levels.empty() ? std::numeric_limits<double>::infinity() : 1;
+  for (const std::vector<LevelOrder>& here : levels) count *= static_cast<double>(here.size());
   return count;
 }
 
 std::vector<OrderClass> order_classes(const CostModel& model, const Keeps& keeps) {
   std::vector<OrderClass> all{OrderClass{}};
-  for (std::size_t l = 0; l < static_cast<std::size_t>(model.levels); ++l) {
-    const std::uint32_t alive = alive_at(model, keeps, l);
-    std::vector<LevelOrder> here{{{}, true, -1}};
-    if (alive != 0) here = LevelOrders(model, alive).run();
+  for (const std::vector<LevelOrder>& here : level_orders(model, keeps)) {
     std::vector<OrderClass> longer;
     for (const OrderClass& outer : all)
       for (const LevelOrder& order : here) {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
+#include <cmath>
 
 namespace kasimir {
 
@@ -55,168 +55,35 @@ double group_kept(const FlatOperand& operand, std::uint32_t dims, const Extents<
 
 }  // namespace
 
-ProductCosts::ProductCosts(const CostModel& model, const MappingSpace& space, const Keeps& keeps, const Goal& goal)
-    : model_(model), space_(space), keeps_(keeps), goal_(goal) {
-  find_groups();
-  find_limits();
-  components_.push_back({});  // steps
-  add_fans();
-  add_entries();
-  usable_ = usable_ && components_.size() <= max_components && order_class_count(model, keeps) <= max_classes;
-}
-
-void ProductCosts::find_groups() {
-  std::vector<int> group(static_cast<std::size_t>(model_.dims));
-  std::iota(group.begin(), group.end(), 0);
-  for (std::size_t t = 0; t < static_cast<std::size_t>(model_.operands); ++t)
-    for (const OperandRank& rank : model_.problem.operands[t].ranks)
-      for (std::size_t k = 1; k < rank.terms.size(); ++k) {
-        const int from = group[static_cast<std::size_t>(rank.terms[k].dim)];
-        const int to = group[static_cast<std::size_t>(rank.terms[0].dim)];
-        std::replace(group.begin(), group.end(), from, to);
-      }
-  for (int g = 0; g < model_.dims; ++g) {
-    std::vector<int> dims;
-    double choices = 1;
-    for (int d = 0; d < model_.dims; ++d) {
-      if (group[static_cast<std::size_t>(d)] != g || model_.size[static_cast<std::size_t>(d)] <= 1) continue;
-      dims.push_back(d);
-      choices *= static_cast<double>(space_.factors(d).size());
-    }
-    if (!dims.empty()) groups_.push_back(dims);
-    usable_ = usable_ && choices <= max_choices;
-  }
-  if (groups_.empty()) groups_.emplace_back();
-}
-
-/// Parts of the evaluator that are not products.
-void ProductCosts::find_limits() {
-  exact_ = !model_.options.fill_and_drain;
-  // boxes of an output may count elements twice
-  if (model_.options.footprint == FootprintRule::bounding_box && model_.operand[0].sliding != 0) usable_ = false;
-  if (model_.options.softness > 0 || model_.options.halo == HaloRule::full) usable_ = false;
-}
-
-bool ProductCosts::any_space(int from, int to) const {
-  return std::any_of(space_.slots().begin(), space_.slots().end(), [&](const LoopSlot& slot) {
-    return slot.kind != LoopKind::temporal && slot.level >= from && slot.level < to;
-  });
-}
-
-int ProductCosts::add(Component component) {
-  if (!any_space(component.spread_from, component.spread_to)) component.spread_from = component.spread_to = 0;
-  if (!any_space(0, component.instances)) component.instances = 0;
-  const auto known = std::find(components_.begin(), components_.end(), component);
-  if (known != components_.end()) return static_cast<int>(known - components_.begin());
-  components_.push_back(component);
-  return static_cast<int>(components_.size() - 1);
-}
-
-void ProductCosts::add_fans() {
-  for (const LoopSlot& slot : space_.slots()) {
-    if (slot.kind == LoopKind::temporal) continue;
-    Component fan{.factor = Factor::fan, .level = slot.level};
-    fan.axis = slot.kind == LoopKind::spatial_x ? 0 : 1;
-    fans_.emplace_back(add(fan),
-                       model_.level[static_cast<std::size_t>(slot.level)].fan[static_cast<std::size_t>(fan.axis)]);
-  }
-  for (std::size_t l = 0; l < static_cast<std::size_t>(model_.levels); ++l) {
-    if (model_.level[l].systolic == Systolic::none) continue;
-    bool first = true;  // of several operands of the role the one that changes most would count
-    for (std::size_t t = 0; t < static_cast<std::size_t>(model_.operands); ++t) {
-      if (static_cast<int>(model_.operand[t].role) != static_cast<int>(model_.level[l].systolic) - 1) continue;
-      exact_ = exact_ && first;
-      const Component change{
-          .factor = Factor::changes, .operand = static_cast<std::int8_t>(t), .level = static_cast<std::int8_t>(l + 1)};
-      if (first) changes_.emplace_back(add(change), model_.level[l].skew);
-      first = false;
-    }
-    if (first) first_changes_ += model_.level[l].skew;  // nothing is stationary: it is loaded once
-  }
-}
-
-void ProductCosts::add_entries() {
-  for (std::size_t t = 0; t < static_cast<std::size_t>(model_.operands); ++t) {
-    int below = model_.levels;
-    Component asked;  // by one child
-    asked.operand = static_cast<std::int8_t>(t);
-    for (auto l = static_cast<std::size_t>(model_.levels); l-- > 0;) {
-      asked.spread_to = static_cast<std::int8_t>(below);
-      if (model_.level[l].hop_pj_per_bit > 0) add_hops(l, t, asked);
-      if ((keeps_[t] >> l & 1U) == 0) continue;
-      const FlatLevel& level = model_.level[l];
-      Entry entry{.operand = t, .level = l};
-      entry.outermost = (keeps_[t] & ((1U << l) - 1)) == 0;
-      entry.time = level.cycles_per_bit > 0 || level.cycles_per_read_bit > 0 || level.cycles_per_write_bit > 0;
-      entry.energy = level.read_pj > 0 || level.write_pj > 0 || level.read_pj_per_bit > 0 || level.write_pj_per_bit > 0;
-      Component served = asked;
-      served.spread_from = static_cast<std::int8_t>(l);
-      Component moved{.factor = Factor::visits, .operand = asked.operand, .level = static_cast<std::int8_t>(l)};
-      if (!std::isinf(level.capacity) || level.partitioned)
-        entry.footprint = add({.factor = Factor::footprint, .operand = asked.operand, .level = moved.level});
-      if (t == 0)
-        add_output(entry, served, moved);
-      else
-        add_input(entry, served, moved);
-      const auto bit = static_cast<std::uint16_t>(1U << l);
-      if (entry.time) timed_ = static_cast<std::uint16_t>(timed_ | bit);
-      if (entry.footprint >= 0) limited_ = static_cast<std::uint16_t>(limited_ | bit);
-      entries_.push_back(entry);
-      asked = moved;
-      below = static_cast<int>(l);
-    }
-  }
-}
-
-void ProductCosts::add_hops(std::size_t level, std::size_t operand, const Component& asked) {
-  Component crossing = asked;
-  crossing.spread_from = static_cast<std::int8_t>(level + 1);
-  crossing.instances = static_cast<std::int8_t>(level + 1);
-  const FlatOperand& flat = model_.operand[operand];
-  hops_.emplace_back(add(crossing),
-                     model_.level[level].hop_pj_per_bit * (operand == 0 ? flat.partial_bits : flat.bits));
-}
-
-void ProductCosts::add_input(Entry& entry, Component served, Component moved) {
-  if (entry.time) {
-    entry.served = add(served);
-    if (!entry.outermost) entry.fills = add(moved);
-  }
-  served.instances = moved.instances = static_cast<std::int8_t>(entry.level);
-  if (entry.energy) {
-    entry.served_all = add(served);
-    if (!entry.outermost) entry.fills_all = add(moved);
-  }
-}
-
-void ProductCosts::add_output(Entry& entry, Component served, Component moved) {
-  const auto level = static_cast<std::int8_t>(entry.level);
-  Component result{.factor = Factor::distinct, .level = level};
-  if (entry.time) entry.result = add(result);
-  result.instances = level;
-  if (entry.energy) entry.result_all = add(result);
-  served.per_result = moved.per_result = level;
-  const bool sums = model_.operand[0].bits != model_.operand[0].partial_bits;
-  if (entry.time || entry.energy || (entry.footprint >= 0 && sums)) entry.updates = add(served);
-  if ((entry.time || entry.energy) && !entry.outermost) entry.refills = add(moved);
-  if (sums && any_space(0, level)) entry.split = add({.factor = Factor::split, .level = level});
-}
-
-const FactorTable& ProductCosts::table(std::size_t group, const OrderClass& orders, bool pareto) {
+std::vector<Walk> ProductCosts::walks_of(const OrderClass& orders) const {
   std::vector<Walk> walks(components_.size());
   for (std::size_t c = 0; c < components_.size(); ++c)
     if (components_[c].factor == Factor::visits || components_[c].factor == Factor::changes)
       walks[c] = walk(model_, orders, components_[c].operand, components_[c].level,
                       components_[c].factor == Factor::visits && model_.options.halo != HaloRule::none);
+  return walks;
+}
+
+std::vector<double> ProductCosts::log_components(const Mapping& mapping) const {
+  const std::vector<Walk> walks = walks_of(order_class_of(model_, mapping));
+  std::vector<double> logs(components_.size(), 0);
+  Choice choice;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    decode(g, choice_of(g, mapping), choice);
+    for (std::size_t c = 0; c < components_.size(); ++c) logs[c] += std::log(factor(components_[c], choice, walks[c]));
+  }
+  return logs;
+}
+
+const FactorTable& ProductCosts::table(std::size_t group, const OrderClass& orders, bool pareto) {
+  const std::vector<Walk> walks = walks_of(orders);
   Key wanted = key(group, orders, walks);
   wanted.push_back(pareto ? 1 : 0);
   std::unique_ptr<FactorTable>& known = known_[wanted];
   if (known != nullptr) return *known;
-  known = std::make_unique<FactorTable>(tabulate(group, orders, walks));
+  known = std::make_unique<FactorTable>(tabulate(group, orders, walks, rows_of(group).numbers));
   if (pareto) keep_pareto_rows(*known, components_.size());
-  known->least.assign(components_.size(), 0);
-  for (std::size_t c = 0; c < components_.size() && known->rows > 0; ++c)
-    known->least[c] = *std::min_element(known->column(c), known->column(c) + known->rows);
+  known->finish(components_.size());
   return *known;
 }
 
@@ -233,33 +100,111 @@ ProductCosts::Key ProductCosts::key(std::size_t group, const OrderClass& orders,
     const bool slides = walks[c].slides >= 0 && has(dims, walks[c].slides);
     key.push_back(slides ? static_cast<std::uint32_t>(walks[c].slides) : max_dims);
     key.push_back(slides ? walks[c].slide_levels : 0U);
+    key.push_back(walks[c].may_slide ? 1U : 0U);
   }
   return key;
 }
 
-FactorTable ProductCosts::tabulate(std::size_t group, const OrderClass& orders, const std::vector<Walk>& walks) const {
-  std::size_t choices = 1;
-  for (const int d : groups_[group]) choices *= space_.factors(d).size();
-  std::vector<std::vector<double>> rows;
-  FactorTable table;
-  Choice choice;
-  std::vector<double> row(components_.size());
-  for (std::uint32_t number = 0; number < choices; ++number) {
-    if (!decode(group, number, orders, choice)) continue;
-    for (std::size_t c = 0; c < components_.size(); ++c) row[c] = factor(components_[c], choice, walks[c]);
-    if (!fits_alone(row)) continue;
-    rows.push_back(row);
-    table.choice.push_back(number);
-  }
-  table.rows = rows.size();
-  table.columns.resize(components_.size() * rows.size());
-  for (std::size_t r = 0; r < rows.size(); ++r)
-    for (std::size_t c = 0; c < components_.size(); ++c) table.columns[c * rows.size() + r] = rows[r][c];
+FactorTable ProductCosts::select(std::size_t group, const OrderClass& orders,
+                                 const std::vector<std::uint32_t>& choices) {
+  FactorTable table = tabulate(group, orders, walks_of(orders), choices);
+  table.finish(components_.size());
   return table;
 }
 
-/// Lays the choice out. @returns false if it has a loop that the class does not allow.
-bool ProductCosts::decode(std::size_t group, std::uint32_t number, const OrderClass& orders, Choice& choice) const {
+FactorTable ProductCosts::tabulate(std::size_t group, const OrderClass& orders, const std::vector<Walk>& walks,
+                                   const std::vector<std::uint32_t>& choices) {
+  const GroupRows& all = rows_of(group);
+  const auto levels = static_cast<std::size_t>(model_.levels);
+  std::vector<std::uint32_t> active;
+  for (const LevelOrder& order : orders) active.push_back(order.active());
+  std::vector<std::size_t> kept;
+  FactorTable table;
+  std::size_t i = 0;
+  for (const std::uint32_t number : choices) {
+    while (all.numbers[i] != number) ++i;
+    bool allowed = true;
+    for (std::size_t l = 0; l < levels && allowed; ++l) allowed = (all.loops[i * levels + l] & ~active[l]) == 0;
+    if (!allowed) continue;
+    kept.push_back(i);
+    table.choice.push_back(number);
+  }
+  table.rows = kept.size();
+  table.columns.reserve(components_.size() * kept.size());
+  table.logs.reserve(components_.size() * kept.size());
+  for (std::size_t c = 0; c < components_.size(); ++c) {
+    const GroupRows::Column& column = this->column(group, c, walks[c]);
+    for (const std::size_t k : kept) table.columns.push_back(column.values[k]);
+    for (const std::size_t k : kept) table.logs.push_back(column.logs[k]);
+  }
+  return table;
+}
+
+/// Finds the choices that fit by themselves, whatever the order of their loops is.
+const ProductCosts::GroupRows& ProductCosts::rows_of(std::size_t group) {
+  GroupRows& all = rows_[group];
+  if (all.known) return all;
+  all.known = true;
+  std::size_t choices = 1;
+  for (const int d : groups_[group]) choices *= space_.factors(d).size();
+  Choice choice;
+  std::vector<double> row(components_.size(), 0);
+  const auto levels = static_cast<std::size_t>(model_.levels);
+  for (std::uint32_t number = 0; number < choices; ++number) {
+    decode(group, number, choice);
+    for (std::size_t c = 0; c < components_.size(); ++c)
+      if (components_[c].factor == Factor::footprint || components_[c].factor == Factor::fan)
+        row[c] = factor(components_[c], choice, {});
+    if (!fits_alone(row)) continue;
+    all.numbers.push_back(number);
+    const std::size_t at = all.loops.size();
+    all.loops.resize(at + levels, 0);
+    for (std::size_t s = 0; s < space_.slots().size(); ++s)
+      for (const int d : groups_[group])
+        if (space_.slots()[s].kind == LoopKind::temporal && choice.bounds[s][static_cast<std::size_t>(d)] > 1)
+          all.loops[at + static_cast<std::size_t>(space_.slots()[s].level)] |= 1U << static_cast<unsigned>(d);
+  }
+  return all;
+}
+
+/// A component of all choices of `rows_of`, kept for all classes of orders that give it the same walk.
+const ProductCosts::GroupRows::Column& ProductCosts::column(std::size_t group, std::size_t component,
+                                                            const Walk& walk) {
+  const Component& asked = components_[component];
+  Key key{static_cast<std::uint32_t>(component)};
+  if (asked.factor == Factor::visits || asked.factor == Factor::changes) {
+    std::uint32_t dims = 0;
+    for (const int d : groups_[group]) dims |= 1U << static_cast<unsigned>(d);
+    for (std::size_t l = 0; l < static_cast<std::size_t>(asked.level); ++l) key.push_back(walk.counted[l] & dims);
+    const bool slides = walk.slides >= 0 && has(dims, walk.slides);
+    key.push_back(slides ? static_cast<std::uint32_t>(walk.slides) : max_dims);
+    key.push_back(slides ? walk.slide_levels : 0U);
+    key.push_back(walk.may_slide ? 1U : 0U);
+  }
+  const GroupRows& all = rows_of(group);
+  GroupRows::Column& made = rows_[group].columns[key];
+  if (!made.values.empty() || all.numbers.empty()) return made;
+  made.values.reserve(all.numbers.size());
+  made.logs.reserve(all.numbers.size());
+  Choice choice;
+  for (const std::uint32_t number : all.numbers) {
+    decode(group, number, choice);
+    made.values.push_back(factor(asked, choice, walk));
+    made.logs.push_back(std::log(std::max(made.values.back(), 1e-300)));
+  }
+  return made;
+}
+
+void FactorTable::finish(std::size_t components) {
+  least.assign(components, 0);
+  for (std::size_t c = 0; c < components && rows > 0; ++c) least[c] = *std::min_element(column(c), column(c) + rows);
+  if (logs.size() == columns.size()) return;
+  logs.resize(columns.size());
+  std::transform(columns.begin(), columns.end(), logs.begin(), [](double x) { return std::log(std::max(x, 1e-300)); });
+}
+
+/// Lays the choice out.
+void ProductCosts::decode(std::size_t group, std::uint32_t number, Choice& choice) const {
   const std::vector<LoopSlot>& slots = space_.slots();
   choice.dims = 0;
   choice.bounds.resize(slots.size());
@@ -269,12 +214,8 @@ bool ProductCosts::decode(std::size_t group, std::uint32_t number, const OrderCl
     const FactorVector& factors = list[number % list.size()];
     number /= static_cast<std::uint32_t>(list.size());
     choice.dims |= 1U << static_cast<unsigned>(d);
-    for (std::size_t s = 0; s < slots.size(); ++s) {
+    for (std::size_t s = 0; s < slots.size(); ++s)
       choice.bounds[s][static_cast<std::size_t>(d)] = static_cast<double>(factors[s]);
-      if (factors[s] > 1 && slots[s].kind == LoopKind::temporal &&
-          !has(orders[static_cast<std::size_t>(slots[s].level)].active(), d))
-        return false;
-    }
   }
   choice.tile[static_cast<std::size_t>(model_.levels)].fill(1);
   std::size_t s = slots.size();
@@ -298,7 +239,6 @@ bool ProductCosts::decode(std::size_t group, std::uint32_t number, const OrderCl
         if (!has(model_.operand[0].relevant, d)) choice.sums[l + 1] *= choice.bounds[s][static_cast<std::size_t>(d)];
       }
   }
-  return true;
 }
 
 double ProductCosts::factor(const Component& component, const Choice& choice, const Walk& walk) const {
@@ -371,7 +311,40 @@ double ProductCosts::distinct(const Choice& choice, std::size_t operand, int lev
   return value;
 }
 
+/// Of all ways to slide one dimension, or none: its passes fetch at least the union of their tiles.
+double ProductCosts::least_visits(const Component& component, const Choice& choice, const Walk& walk) const {
+  const FlatOperand& operand = model_.operand[static_cast<std::size_t>(component.operand)];
+  const auto& extents = choice.tile[static_cast<std::size_t>(component.level)];
+  const FootprintRule rule = model_.options.footprint;
+  const double tile = group_footprint(operand, choice.dims, extents, rule);
+  std::array<double, max_dims> passes;
+  std::array<double, max_dims> counted;
+  passes.fill(1);
+  counted.fill(1);
+  for (std::size_t s = 0; s < space_.slots().size() && space_.slots()[s].level < component.level; ++s) {
+    if (space_.slots()[s].kind != LoopKind::temporal) continue;
+    for (int dim = 0; dim < model_.dims; ++dim) {
+      if (!has(choice.dims, dim)) continue;
+      const auto d = static_cast<std::size_t>(dim);
+      passes[d] *= choice.bounds[s][d];
+      if (has(walk.counted[static_cast<std::size_t>(space_.slots()[s].level)], dim)) counted[d] *= choice.bounds[s][d];
+    }
+  }
+  double all = 1;
+  for (const double bound : counted) all *= bound;
+  double least = tile * all;
+  for (int dim = 0; dim < model_.dims; ++dim) {
+    if (!has(choice.dims & operand.sliding, dim)) continue;
+    const auto d = static_cast<std::size_t>(dim);
+    Extents<double> together = extents;
+    together[d] *= passes[d];
+    least = std::min(least, group_footprint(operand, choice.dims, together, rule) * all / counted[d]);
+  }
+  return least;
+}
+
 double ProductCosts::visits(const Component& component, const Choice& choice, const Walk& walk) const {
+  if (walk.may_slide && component.factor == Factor::visits) return least_visits(component, choice, walk);
   const FlatOperand& operand = model_.operand[static_cast<std::size_t>(component.operand)];
   std::uint16_t run = 0;  // levels of the loops that slide the tile
   double value = 1;

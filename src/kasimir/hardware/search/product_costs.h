@@ -46,8 +46,12 @@ struct FactorTable {
   std::vector<double> columns;        ///< [component][row]
   std::vector<std::uint32_t> choice;  ///< number of the group's choice, of each row
   std::vector<double> least;          ///< of each component over all rows
+  std::vector<double> logs;           ///< of `columns`
 
   [[nodiscard]] const double* column(std::size_t component) const { return columns.data() + component * rows; }
+  [[nodiscard]] const double* log_column(std::size_t component) const { return logs.data() + component * rows; }
+  /// Fills `least`, and `logs` where they are missing.
+  void finish(std::size_t components);
 };
 
 /// Costs of a block of mappings.
@@ -59,13 +63,59 @@ struct PricedBlock {
   std::array<double, size> overshoot;  ///< by how much limits are passed, as a product of shares; 1 if none is
 };
 
+/// A number times two components, the second to a power; -1: no component.
+struct Monomial {
+  double log_coefficient = 0;
+  std::int16_t first = -1;
+  std::int16_t second = -1;
+  double power = 1;
+};
+
+/// What the output costs at a level: result * (updates * by_update + refills * by_refill - saved), where updates and
+/// refills are per result. It is never more than the evaluator's.
+struct OutputTerm {
+  std::int16_t result = -1;
+  std::int16_t updates = -1;
+  std::int16_t refills = -1;  ///< -1: none
+  double by_update = 0;
+  double by_refill = 0;
+  double saved = 0;
+};
+
+/// What is added up.
+struct PriceSum {
+  std::vector<Monomial> terms;
+  std::vector<OutputTerm> outputs;
+};
+
+/// What a level holds, as a share of what it can hold: `used` may add up to 1. Where sums are unfinished, `wide` is the
+/// logarithm of the coefficient instead.
+struct HeldShare {
+  struct Part {
+    Monomial tile;
+    double wide = 0;
+    std::int16_t updates = -1;  ///< component: more than 1 where sums are unfinished
+    std::int16_t split = -1;    ///< the same
+  };
+  std::vector<Part> parts;
+};
+
+/// No mapping costs less than this: cycles are `serial` and the most of `times`; energy is without leakage.
+struct PriceForm {
+  PriceSum energy;
+  std::vector<PriceSum> times;
+  PriceSum serial;
+  std::vector<HeldShare> held;
+  std::vector<Monomial> fans;  ///< children side by side, as a share of those that there are
+};
+
 class ProductCosts {
  public:
   static constexpr std::size_t max_components = 128;
   static constexpr double max_choices = 1 << 16;  ///< of a group
   static constexpr double max_classes = 1 << 16;  ///< of orders
 
-  /// `model` and `space` must outlive it.
+  /// `model` and `space` must outlive it. Tables do not depend on the goal.
   ProductCosts(const CostModel& model, const MappingSpace& space, const Keeps& keeps, const Goal& goal);
 
   /// Whether groups and classes are few enough and the options allow products; otherwise nothing below may be asked.
@@ -75,10 +125,19 @@ class ProductCosts {
   [[nodiscard]] const std::vector<std::vector<int>>& groups() const { return groups_; }
   [[nodiscard]] std::size_t components() const { return components_.size(); }
   [[nodiscard]] const Keeps& keeps() const { return keeps_; }
+  /// What prices are of from now on.
+  void set_goal(const Goal& goal) { goal_ = goal; }
+  /// The prices as sums of products of components, for bounds.
+  [[nodiscard]] PriceForm form() const;
 
   /// The group's choices that the class allows and that fit by themselves; with `pareto` without those that another
   /// one beats in all components, which no best mapping needs. Kept for the next time.
   const FactorTable& table(std::size_t group, const OrderClass& orders, bool pareto);
+
+  /// Choices of a group that fit by themselves, in ascending order.
+  const std::vector<std::uint32_t>& choices(std::size_t group) { return rows_of(group).numbers; }
+  /// The rows of a table of `choices`, which ascend, without those that the class does not allow. Not kept.
+  FactorTable select(std::size_t group, const OrderClass& orders, const std::vector<std::uint32_t>& choices);
 
   /// Prices rows `from` .. `from + count - 1` (at most PricedBlock::size) of a table, each times `others`.
   void price(const double* others, const FactorTable& table, std::size_t from, std::size_t count,
@@ -86,12 +145,24 @@ class ProductCosts {
 
   /// The mapping that takes one choice for each group.
   [[nodiscard]] Mapping mapping(const std::vector<std::uint32_t>& choices, const OrderClass& orders) const;
+  /// Logarithms of all components of a mapping of the space that keeps operands in the same places.
+  [[nodiscard]] std::vector<double> log_components(const Mapping& mapping) const;
   /// The choice of a group that a mapping of the space makes.
   [[nodiscard]] std::uint32_t choice_of(std::size_t group, const Mapping& mapping) const;
 
  private:
   struct Choice;
   struct Products;
+  using Key = std::vector<std::uint32_t>;
+  struct GroupRows {  // of the choices of a group that fit by themselves
+    bool known = false;
+    std::vector<std::uint32_t> numbers;
+    std::vector<std::uint32_t> loops;  // [choice][level]: dimensions with a loop in the level's time
+    struct Column {
+      std::vector<double> values, logs;
+    };
+    std::map<Key, Column> columns;
+  };
   struct Entry {  // of an operand at a level
     std::size_t operand = 0;
     std::size_t level = 0;
@@ -103,7 +174,6 @@ class ProductCosts {
     int result = -1, result_all = -1, updates = -1, refills = -1;  // of the output; the last two per result
     int footprint = -1, split = -1;
   };
-  using Key = std::vector<std::uint32_t>;
 
   void find_groups();
   void find_limits();
@@ -115,16 +185,26 @@ class ProductCosts {
   int add(Component component);
   [[nodiscard]] bool any_space(int from, int to) const;
 
+  [[nodiscard]] std::vector<Walk> walks_of(const OrderClass& orders) const;
   [[nodiscard]] Key key(std::size_t group, const OrderClass& orders, const std::vector<Walk>& walks) const;
-  [[nodiscard]] FactorTable tabulate(std::size_t group, const OrderClass& orders, const std::vector<Walk>& walks) const;
-  [[nodiscard]] bool decode(std::size_t group, std::uint32_t number, const OrderClass& orders, Choice& choice) const;
+  [[nodiscard]] FactorTable tabulate(std::size_t group, const OrderClass& orders, const std::vector<Walk>& walks,
+                                     const std::vector<std::uint32_t>& choices);
+  [[nodiscard]] const GroupRows& rows_of(std::size_t group);
+  [[nodiscard]] const GroupRows::Column& column(std::size_t group, std::size_t component, const Walk& walk);
+  void decode(std::size_t group, std::uint32_t number, Choice& choice) const;
   [[nodiscard]] double factor(const Component& component, const Choice& choice, const Walk& walk) const;
   [[nodiscard]] double spread(const Component& component, const Choice& choice) const;
   [[nodiscard]] double distinct(const Choice& choice, std::size_t operand, int level) const;
   [[nodiscard]] double visits(const Component& component, const Choice& choice, const Walk& walk) const;
+  [[nodiscard]] double least_visits(const Component& component, const Choice& choice, const Walk& walk) const;
   [[nodiscard]] double moved(const Component& component, const Choice& choice, const Walk& walk,
                              std::uint16_t& run) const;
   [[nodiscard]] bool fits_alone(const std::vector<double>& row) const;
+
+  void add_form(const Entry& entry, PriceForm& form) const;
+  void add_output_form(const Entry& entry, PriceForm& form) const;
+  [[nodiscard]] std::vector<PriceSum> times_form() const;
+  [[nodiscard]] std::vector<HeldShare> held_form() const;
 
   void price_input(const Entry& entry, std::size_t count, Products& products) const;
   void price_output(const Entry& entry, std::size_t count, Products& products) const;
@@ -134,7 +214,7 @@ class ProductCosts {
   const CostModel& model_;
   const MappingSpace& space_;
   const Keeps keeps_;
-  const Goal goal_;
+  Goal goal_;
   bool usable_ = true;
   bool exact_ = true;
   std::vector<std::vector<int>> groups_;
@@ -146,6 +226,7 @@ class ProductCosts {
   std::vector<std::pair<int, double>> changes_;  // component, cycles
   double first_changes_ = 0;                     // cycles
   std::vector<std::pair<int, double>> fans_;     // component, limit
+  std::vector<GroupRows> rows_;                  // of each group
   std::map<Key, std::unique_ptr<FactorTable>> known_;
 };
 

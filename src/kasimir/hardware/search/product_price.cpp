@@ -200,6 +200,10 @@ void ProductCosts::finish(std::size_t count, Products& products, PricedBlock& ou
     for (std::size_t i = 0; i < count; ++i) over[i] *= std::max(1.0, products.of(component)[i] * (1 / limit));
   for (std::size_t i = 0; i < count; ++i) {
     cycles[i] += products.serial[i];
+    if (model_.cycles_per_pj > 0) {
+      const double least = products.energy[i] * model_.cycles_per_pj;
+      cycles[i] = std::max(cycles[i], whole ? whole_number(least) : least);
+    }
     products.energy[i] += cycles[i] * model_.leakage_pj_per_cycle;
   }
   const double per_cycle = 1 / goal_.max_cycles;

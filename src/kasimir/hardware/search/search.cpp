@@ -2,6 +2,7 @@
 #include "kasimir/hardware/search/search.h"
 
 #include "kasimir/base/text.h"
+#include "kasimir/hardware/search/branch_and_bound.h"
 #include "kasimir/hardware/search/engines.h"
 
 #include <array>
@@ -48,18 +49,57 @@ double value_of(const Goal& goal, double cycles, double energy_pj) {
 
 std::span<const SearchEngine> search_engines() { return engines; }
 
-SearchAnswer search_mapping(const CostModel& model, std::string_view engine, const SearchOptions& options) {
-  if (model.options.softness > 0 || model.options.stop_at_violation)
-    throw input_error("a search needs evaluations with softness 0 that do not stop at a violation");
-  for (const SearchEngine& known : engines) {
-    if (known.name != engine) continue;
-    SearchAnswer answer = known.run(model, options);
-    answer.engine = known.name;
-    return answer;
-  }
+namespace {
+
+const SearchEngine& engine_named(std::string_view engine) {
+  for (const SearchEngine& known : engines)
+    if (known.name == engine) return known;
   std::vector<std::string> names;
   for (const SearchEngine& known : engines) names.emplace_back(known.name);
   throw input_error("no search engine is called `{}`", engine).note(suggestion(engine, names));
+}
+
+}  // namespace
+
+MappingSearch::MappingSearch(const CostModel& model, std::string_view engine)
+    : model_(model), engine_(engine_named(engine)) {
+  if (model.options.softness > 0 || model.options.stop_at_violation)
+    throw input_error("a search needs evaluations with softness 0 that do not stop at a violation");
+}
+
+MappingSearch::~MappingSearch() = default;
+MappingSearch::MappingSearch(MappingSearch&&) noexcept = default;
+
+SearchAnswer MappingSearch::run(const SearchOptions& options) {
+  const bool widen = options.widen && !options.rules.search_keeps;
+  SearchAnswer answer;
+  if (!widen || !misfit_) answer = run_once(options, narrow_);
+  if (answer.found || !widen || (options.should_stop && options.should_stop())) return answer;
+  misfit_ = answer.complete || engine_.run != branch_and_bound;  // not merely out of time
+  SearchOptions wide = options;
+  wide.rules.search_keeps = true;
+  if (options.seconds > 0) wide.seconds = std::max(1e-3, options.seconds - answer.seconds);
+  SearchAnswer again = run_once(wide, wide_);
+  again.widened = true;
+  again.evaluations += answer.evaluations;
+  again.seconds += answer.seconds;
+  return again;
+}
+
+SearchAnswer MappingSearch::run_once(const SearchOptions& options, std::unique_ptr<BranchAndBound>& proving) {
+  SearchAnswer answer;
+  if (engine_.run == branch_and_bound) {
+    if (proving == nullptr) proving = std::make_unique<BranchAndBound>(model_, options.rules);
+    answer = proving->run(options);
+  } else {
+    answer = engine_.run(model_, options);
+  }
+  answer.engine = engine_.name;
+  return answer;
+}
+
+SearchAnswer search_mapping(const CostModel& model, std::string_view engine, const SearchOptions& options) {
+  return MappingSearch(model, engine).run(options);
 }
 
 namespace {

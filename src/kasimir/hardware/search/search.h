@@ -53,6 +53,8 @@ struct SearchProgress {
 struct SearchOptions {
   Goal goal;
   SpaceRules rules;
+  /// Where no mapping is found, operands may pass levels by, as if `rules.search_keeps` were set.
+  bool widen = false;
   std::uint64_t evaluations = 0;  ///< budget of each search; 0: none
   double seconds = 0;             ///< budget of each search; 0: none
   std::uint64_t seed = 1;
@@ -77,6 +79,7 @@ struct SearchAnswer {
   Evaluation evaluation;
   double value = std::numeric_limits<double>::infinity();  ///< of the objective
   double lower_bound = 0;         ///< proved: no mapping of the space is better; 0: nothing proved
+  bool widened = false;           ///< found, or not, only where operands may pass levels by (SearchOptions::widen)
   bool complete = false;          ///< the engine ended by itself, not by a budget
   std::uint64_t evaluations = 0;  ///< mappings, or bounds of many mappings, that were costed
   double seconds = 0;

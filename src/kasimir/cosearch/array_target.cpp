@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/cosearch/array_target.h"
+
+#include "kasimir/base/error.h"
+#include "kasimir/base/stopwatch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace kasimir {
+namespace {
+
+using Sums = ArrayTarget::Sums;
+
+// Those that no other one beats.
+std::vector<Sums> front_of(std::vector<Sums> points) {
+  std::sort(points.begin(), points.end(), [](const Sums& a, const Sums& b) {
+    return a.cycles != b.cycles ? a.cycles < b.cycles : a.energy_pj < b.energy_pj;
+  });
+  std::vector<Sums> front;
+  for (const Sums& point : points)
+    if (front.empty() || point.energy_pj < front.back().energy_pj) front.push_back(point);
+  return front;
+}
+
+const Sums& cheapest(const std::vector<Sums>& points, double price) {
+  return *std::min_element(points.begin(), points.end(), [&](const Sums& a, const Sums& b) {
+    return a.energy_pj + price * a.cycles < b.energy_pj + price * b.cycles;
+  });
+}
+
+Problem problem_of_layer(const ConvLayer& layer, int partial_bits) {
+  const ConvolutionShape shape{.out_channels = layer.cout,
+                               .in_channels = layer.cin,
+                               .out_height = layer.out_h(),
+                               .out_width = layer.out_w(),
+                               .kernel_height = layer.kernel_h,
+                               .kernel_width = layer.kernel_w,
+                               .stride_height = layer.stride,
+                               .stride_width = layer.stride,
+                               .groups = layer.groups};
+  return convolution(shape, {layer.bits.activation, layer.bits.weight, layer.bits.activation, partial_bits});
+}
+
+void require_fit(const BlockProblems& problems, const ChoiceSpace& space) {
+  require_legal(space);
+  bool fits = problems.choices.size() == space.blocks.size();
+  for (std::size_t l = 0; fits && l < space.blocks.size(); ++l) {
+    fits = problems.choices[l].size() == space.blocks[l].ops.size();
+    for (const auto& op : problems.choices[l]) fits = fits && op.size() == space.bits.size();
+  }
+  if (!fits) throw input_error("problems that do not fit the space, needed: a list for each block, operator and width");
+}
+
+}  // namespace
+
+BlockProblems problems_of(const BlockLayers& layers, const ChoiceSpace& space, int partial_bits) {
+  require_fit(layers, space);
+  BlockProblems problems;
+  for (const auto& block : layers.layers) {
+    problems.choices.emplace_back();
+    for (const auto& op : block) {
+      problems.choices.back().emplace_back();
+      for (const int bits : space.bits) {
+        std::vector<Problem> list;
+        for (ConvLayer layer : op) {
+          layer.bits = {bits, bits};
+          list.push_back(problem_of_layer(layer, partial_bits));
+        }
+        problems.choices.back().back().push_back(std::move(list));
+      }
+    }
+  }
+  for (const ConvLayer& layer : layers.outside) problems.outside.push_back(problem_of_layer(layer, partial_bits));
+  return problems;
+}
+
+ArrayTarget::ArrayTarget(ChoiceSpace space, const BlockProblems& problems, const Architecture& architecture,
+                         const ArrayTargetOptions& options)
+    : space_(std::move(space)), options_(options) {
+  require_fit(problems, space_);
+  if (options.objective == Objective::weighted) throw input_error("objective weighted, needed: latency, energy or edp");
+  std::set<std::string> different;
+  for (const auto& block : problems.choices)
+    for (const auto& op : block)
+      for (const auto& list : op)
+        for (const Problem& problem : list) different.insert(str(problem));
+  for (const Problem& problem : problems.outside) different.insert(str(problem));
+  const auto add = [&](const Problem& problem, const std::string& where) {
+    const std::size_t at = place(problem, architecture, where);
+    if (options_.progress) options_.progress(mapped_.size(), different.size());
+    return at;
+  };
+  for (std::size_t l = 0; l < problems.choices.size(); ++l) {
+    places_.emplace_back();
+    for (std::size_t o = 0; o < problems.choices[l].size(); ++o) {
+      places_.back().emplace_back(space_.bits.size());
+      for (std::size_t j = 0; j < space_.bits.size(); ++j)
+        for (const Problem& problem : problems.choices[l][o][j])
+          places_[l][o][j].push_back(
+              add(problem, fmt::format("block {}, operator {}", space_.blocks[l].name, space_.blocks[l].ops[o])));
+    }
+  }
+  for (const Problem& problem : problems.outside) outside_.push_back(add(problem, "outside the blocks"));
+}
+
+std::size_t ArrayTarget::place(const Problem& problem, const Architecture& architecture, const std::string& where) {
+  const std::string text = str(problem);
+  const auto known = std::find(texts_.begin(), texts_.end(), text);
+  const auto at = static_cast<std::size_t>(known - texts_.begin());
+  if (known != texts_.end()) return at;
+  mapped_.push_back(map_layer(problem, architecture, where));
+  texts_.push_back(text);
+  return at;
+}
+
+ArrayTarget::Mapped ArrayTarget::map_layer(const Problem& problem, const Architecture& architecture,
+                                           const std::string& where) {
+  const Stopwatch watch;
+  const CostModel model(problem, architecture, options_.evaluation);
+  std::vector<Objective> objectives{options_.objective};
+  if (options_.objective == Objective::energy_delay)
+    objectives = {Objective::latency, Objective::energy_delay, Objective::energy};
+  std::vector<Sums> points;
+  for (const Objective objective : objectives) {
+    SearchOptions search;
+    search.goal.objective = objective;
+    search.evaluations = options_.evaluations;
+    search.gap = options_.gap;
+    search.seed = options_.seed;
+    const SearchAnswer answer = search_mapping(model, options_.engine, search);
+    if (answer.found) points.push_back({answer.evaluation.cycles, answer.evaluation.energy_pj});
+    if (!answer.found && objective == objectives.back() && points.empty())
+      throw unsolved_error("{}: {}", where, explain(model, search, answer))
+          .note(fmt::format("{} evaluations were allowed", options_.evaluations));
+  }
+  seconds_ += watch.seconds();
+  return front_of(std::move(points));
+}
+
+std::string ArrayTarget::unit() const {
+  if (options_.objective == Objective::latency) return "cycles";
+  return options_.objective == Objective::energy ? "pJ" : "pJ cycles";
+}
+
+std::vector<std::size_t> ArrayTarget::layers_of(const ChoiceDesign& design) const {
+  std::vector<std::size_t> layers = outside_;
+  for (std::size_t l = 0; l < design.size(); ++l) {
+    const auto& more = places_[l][design[l].op][design[l].bits];
+    layers.insert(layers.end(), more.begin(), more.end());
+  }
+  return layers;
+}
+
+Sums ArrayTarget::at_price(const std::vector<std::size_t>& layers, double price) const {
+  Sums sums;
+  for (const std::size_t layer : layers) {
+    const Sums& one = cheapest(mapped_[layer], price);
+    sums.cycles += one.cycles;
+    sums.energy_pj += one.energy_pj;
+  }
+  return sums;
+}
+
+// The least product of sums lies at a corner of their convex hull: try a price between each two at which some layer
+// changes its mapping.
+double ArrayTarget::best_price(const std::vector<std::size_t>& layers) const {
+  std::vector<double> breaks{0};
+  for (const std::size_t layer : layers) {
+    const Mapped& points = mapped_[layer];
+    for (std::size_t a = 0; a < points.size(); ++a)
+      for (std::size_t b = 0; b < a; ++b)
+        breaks.push_back((points[b].energy_pj - points[a].energy_pj) / (points[a].cycles - points[b].cycles));
+  }
+  std::sort(breaks.begin(), breaks.end());
+  breaks.erase(std::unique(breaks.begin(), breaks.end()), breaks.end());
+  breaks.push_back(2 * breaks.back() + 1);
+  double best = 0, least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i + 1 < breaks.size(); ++i) {
+    const double price = (breaks[i] + breaks[i + 1]) / 2;
+    const Sums sums = at_price(layers, price);
+    if (sums.cycles * sums.energy_pj >= least) continue;
+    least = sums.cycles * sums.energy_pj;
+    best = price;
+  }
+  return best;
+}
+
+Sums ArrayTarget::sums_of(const ChoiceDesign& design) const {
+  const std::vector<std::size_t> layers = layers_of(design);
+  return at_price(layers, adapts() ? best_price(layers) : 0);
+}
+
+double ArrayTarget::cost(const ChoiceDesign& design) {
+  const Sums sums = sums_of(design);
+  if (options_.objective == Objective::latency) return sums.cycles;
+  return options_.objective == Objective::energy ? sums.energy_pj : sums.cycles * sums.energy_pj;
+}
+
+template <typename Loads>
+LoadTable ArrayTarget::table(const Loads& loads) const {
+  const bool product = adapts();
+  const bool energy = options_.objective == Objective::energy;
+  LoadTable result = product ? load_table(space_, Aggregate::product, {"cycles", "pJ"})
+                             : load_table(space_, Aggregate::sum, {energy ? "pJ" : "cycles"});
+  const auto sum = [&](const std::vector<std::size_t>& layers) {
+    Sums all;
+    for (const std::size_t layer : layers) {
+      const Sums one = loads(mapped_[layer]);
+      all.cycles += one.cycles;
+      all.energy_pj += one.energy_pj;
+    }
+    return all;
+  };
+  for (std::size_t l = 0; l < places_.size(); ++l)
+    for (std::size_t o = 0; o < places_[l].size(); ++o)
+      for (std::size_t j = 0; j < places_[l][o].size(); ++j) {
+        const Sums all = sum(places_[l][o][j]);
+        result.loads[l][o][j] = {{0, energy ? all.energy_pj : all.cycles}};
+        if (product) result.loads[l][o][j].push_back({1, all.energy_pj});
+      }
+  const Sums base = sum(outside_);
+  result.base[0] = energy ? base.energy_pj : base.cycles;
+  if (product) result.base[1] = base.energy_pj;
+  return result;
+}
+
+Accelerator ArrayTarget::optimise(const ChoiceDesign& design) {
+  const double price = adapts() ? best_price(layers_of(design)) : 0;
+  const Sums sums = sums_of(design);
+  Accelerator result{
+      table([&](const Mapped& points) { return cheapest(points, price); }),
+      {},
+      fmt::format("{:.6g} cycles, {:.6g} pJ, mapped for {:.3g} pJ per cycle", sums.cycles, sums.energy_pj, price),
+      {}};
+  // Both factors of a product count alike; a single part counts alone.
+  result.duals.assign(result.loads.parts.size(), 1.0 / static_cast<double>(result.loads.parts.size()));
+  return result;
+}
+
+HardwareTarget::Bound ArrayTarget::bound(const ChoiceDesign&) {
+  return {table([](const Mapped& points) { return Sums{points.front().cycles, points.back().energy_pj}; }), !adapts()};
+}
+
+}  // namespace kasimir

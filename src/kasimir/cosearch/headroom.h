@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/cosearch/decode.h"
+
+#include <string>
+#include <vector>
+
+namespace kasimir {
+
+/// What one order of choosing comes to on a table of errors.
+struct ChosenInTurn {
+  std::string way;
+  bool found = false;  ///< a network within the target
+  double error = 0;
+  double excess = 0;  ///< above the joint optimum, as a share
+};
+
+/// How far a joint search can beat others at all, on a table of errors that add up.
+struct Headroom {
+  bool found = false;              ///< a network within the target
+  bool exact = false;              ///< `error` is proved to be the least
+  double error = 0;                ///< of the joint optimum
+  ChoiceDesign design;             ///< it
+  std::vector<ChosenInTurn> ways;  ///< sequential with each first target, the best of them, operators only, bits only
+  /// Excess of the best of the swept sequential ways; infinity if none of them meets the target.
+  double swept_excess = 0;
+};
+
+/// Errors of each choice [block][operator][bits]. Sequential: first operators at the widest bits, least error within
+/// `multiple` x target; then bits for these operators within the target. Operators only: at the widest bits. Bits only:
+/// with the operators of least error. The accelerator is the best one for each network in all of them.
+Headroom headroom(HardwareTarget& hardware, const ChoiceTable& errors, double target,
+                  const std::vector<double>& multiples = {1, 1.5, 2, 2.5, 3, 4});
+/// As a table.
+std::string str(const Headroom& headroom);
+
+/// Errors that add up, estimated: by how much the score of `reference` falls when one block is changed. Takes one
+/// validation for each choice.
+ChoiceTable measured_errors(const ChoiceSpace& space, const ChoiceTrainer& trainer, const ChoiceDesign& reference);
+
+}  // namespace kasimir

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/network/fake_quantized_network.h"
+
+#include "kasimir/base/error.h"
+#include "kasimir/interp/grid_domain.h"
+#include "kasimir/interp/real.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kasimir {
+namespace {
+
+constexpr double grid_unit = 0x1p-16;
+constexpr double offset_unit = 0x1p-24;
+
+double clamp_grid(double value) { return std::clamp(value, -0x1p15, 0x1p15 - grid_unit); }
+
+/// a * b + c rounded once to a multiple of 2^-16; exact until then, since the three are multiples of small powers of
+/// two: the rounding errors of product and sum are numbers themselves, and so is their sum.
+double multiply_add(double a, double b, double c) {
+  const double product = a * b;
+  const double product_rest = std::fma(a, b, -product);
+  const double sum = product + c;
+  const double back = sum - product;
+  const double sum_rest = (product - (sum - back)) + (c - back);
+  const double rest = product_rest + sum_rest;
+  const double high = sum + rest;
+  const double low = rest - (high - sum);
+  return clamp_grid(round_pair(high / grid_unit, low / grid_unit) * grid_unit);
+}
+
+std::vector<double> codes_of(const std::vector<GridValue>& values, double step, const IntegerFormat& format) {
+  const double inverse = round_stored(1 / step);
+  std::vector<double> codes;
+  for (const GridValue& value : values)
+    codes.push_back(std::clamp(std::nearbyint(value.value * inverse), static_cast<double>(format.lowest()),
+                               static_cast<double>(format.highest())));
+  return codes;
+}
+
+std::vector<GridValue> run_sum(const BoundGraph& graph, const BoundStage& stage, const QuantizedSum& sum,
+                               const std::vector<GridValue>& input) {
+  BoundGraph alone{graph.tensors, {stage}, graph.input, graph.output};
+  // Only the sum of products of codes, which doubles hold exactly; the factor is part of the scale.
+  alone.stages[0].factor = Rational(1);
+  alone.stages[0].root = false;
+  TensorValues<double> values(graph.tensors.size());
+  values[static_cast<std::size_t>(sum.activation.tensor)] = codes_of(input, sum.activation_step, sum.activation_format);
+  values[static_cast<std::size_t>(sum.weight.tensor)].assign(sum.weight_codes.begin(), sum.weight_codes.end());
+  RealDomain reals;
+  evaluate(alone, reals, values);
+  const std::vector<double>& sums = values[static_cast<std::size_t>(stage.out)];
+  std::vector<GridValue> result;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto slice = static_cast<std::size_t>(sum.slices[i]);
+    const double scale = round_stored(sum.scale[slice] / grid_unit) * grid_unit;
+    const double offset =
+        sum.offset.empty() ? 0
+                           : std::clamp(std::nearbyint(sum.offset[slice] / offset_unit) * offset_unit, -0x1p16, 0x1p16);
+    result.push_back({multiply_add(sums[i], scale, offset), false});
+  }
+  return result;
+}
+
+}  // namespace
+
+FakeQuantizedNetwork::FakeQuantizedNetwork(const NetworkPlan& plan, const std::vector<NamedTensor>& weights,
+                                           const Quantization& quantization)
+    : quantized_(quantize_network(plan, weights, quantization)) {}
+
+std::vector<double> FakeQuantizedNetwork::scores(std::span<const float> image) const {
+  const BoundGraph& graph = quantized_.graph;
+  TensorValues<GridValue> values(graph.tensors.size());
+  for (std::size_t t = 0; t < values.size(); ++t)
+    for (const double value : quantized_.stored[t]) values[t].push_back({value, true});
+  for (const float pixel : image)
+    values[static_cast<std::size_t>(graph.input)].push_back(
+        {clamp_grid(std::nearbyint(static_cast<double>(pixel) / grid_unit) * grid_unit), false});
+  for (const QuantizedStage& of : quantized_.stages) {
+    const BoundStage& stage = graph.stages[of.stage];
+    if (of.sum) {
+      values[static_cast<std::size_t>(of.sum->out)] =
+          run_sum(graph, stage, *of.sum, values[static_cast<std::size_t>(of.sum->activation.tensor)]);
+    } else {
+      const BoundGraph alone{graph.tensors, {stage}, graph.input, graph.output};
+      GridDomain grid;
+      evaluate(alone, grid, values);
+    }
+  }
+  std::vector<double> result;
+  for (const GridValue& value : values[static_cast<std::size_t>(graph.output)]) result.push_back(value.value);
+  return result;
+}
+
+}  // namespace kasimir

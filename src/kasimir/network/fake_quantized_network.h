@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/network/quantized_stages.h"
+
+#include <span>
+#include <vector>
+
+namespace kasimir {
+
+/// The network of IntegerNetwork in double precision: values that are rounded where integers are, by the interpreter.
+/// Slow; equal to IntegerNetwork bit for bit, which tests hold it to.
+class FakeQuantizedNetwork {
+ public:
+  /// @throws Error (input) as quantize_network.
+  FakeQuantizedNetwork(const NetworkPlan& plan, const std::vector<NamedTensor>& weights,
+                       const Quantization& quantization);
+
+  /// The scores of an image [c, h, w]: multiples of 2^-16.
+  [[nodiscard]] std::vector<double> scores(std::span<const float> image) const;
+
+ private:
+  QuantizedNetwork quantized_;
+};
+
+}  // namespace kasimir

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kasimir/network/quantization.h"
+
+#include "kasimir/network/zoo.h"
+#include "kasimir/primitive/catalog.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace kasimir {
+namespace {
+
+/// "name [shape] axes macs" per place.
+std::vector<std::string> lines(const std::vector<WeightedPlace>& places) {
+  std::vector<std::string> all;
+  for (const WeightedPlace& place : places)
+    all.push_back(
+        fmt::format("{} [{}] {} {}", place.weight, fmt::join(place.shape, ","), place.channel_axes, place.macs));
+  return all;
+}
+
+std::vector<WeightedPlace> places_with(const std::string& text) {
+  NetworkBuilder net("one", {4, 6, 6});
+  const int conv = net.add("conv", layer::Conv{.out = 8, .kernel_h = 3, .kernel_w = 3, .pad_h = 1, .pad_w = 1}, {0});
+  net.add("fc", layer::Linear{.out = 3}, {conv});
+  const Network network = std::move(net).finish();
+  const Kernel kernel = parse_kernel(text, catalog());
+  return weighted_places({&network, {{conv, {kernel, {4, 8, 6, 6, 1}}}}});
+}
+
+TEST(WeightedPlaces, AreTheConvolutionsAndTheClassifierOfAPlainNetwork) {
+  const Network network = zoo_network("resnet8");
+  const auto places = weighted_places({&network, {}});
+  ASSERT_EQ(places.size(), 10U);
+  EXPECT_EQ(lines(places).front(), "stem.conv.weight [16,3,3,3] 1 442368");
+  EXPECT_EQ(lines(places).back(), "head.linear.weight [10,64] 1 640");
+  EXPECT_EQ(network.layer(places.back().layer).name, "head.linear");
+}
+
+TEST(WeightedPlaces, HaveAllMultiplicationsOfEveryNetworkOfTheZoo) {
+  for (const ZooRecord& record : zoo()) {
+    const Network network = record.build(record.defaults);
+    std::int64_t macs = 0;
+    std::set<std::string> names;
+    for (const WeightedPlace& place : weighted_places({&network, {}})) {
+      macs += place.macs;
+      names.insert(place.weight);
+    }
+    EXPECT_EQ(macs, network.cost().macs) << record.name;
+    EXPECT_EQ(names.size(), weighted_places({&network, {}}).size()) << record.name;
+  }
+}
+
+TEST(WeightedPlaces, OfKernelsAreTheirLinearStagesAndNotScalesAndNorms) {
+  EXPECT_EQ(
+      lines(places_with("kernel k\n  a = conv(x, to=Ci, groups=Ci)\n  b = norm(a)\n  c = scale(b, axes=c)\n"
+                        "  d = linear(c, to=Co)\nreturn d\n")),
+      (std::vector<std::string>{"conv.w0 [4,1,1,3,3] 2 1296", "conv.w4 [8,4] 1 1152", "fc.weight [3,288] 1 864"}));
+}
+
+TEST(WeightedPlaces, CountEveryLeadingAxisThatIsNotSummedOver) {
+  EXPECT_EQ(lines(places_with("kernel k\ngiven g=2\n  a = group(x, by=g)\n  b = mix(a, over=(g,c), to=(g=g,c=Co/g))\n"
+                              "  d = merge(b)\nreturn d\n")),
+            (std::vector<std::string>{"conv.w0 [2,4,2,2] 2 1152", "fc.weight [3,288] 1 864"}));
+}
+
+TEST(WeightedPlaces, LeaveProductsOfTwoActivationsAlone) {
+  const auto places = places_with(
+      "kernel k\ngiven g=2\n  b = mix(x, over=c, to=(g=g,u=3,v=3))\n  c = unfold(x)\n  d = group(c, by=g)\n"
+      "  e = broadcast(b, d, op=mul)\n  f = fold(e, axes=(u,v), by=sum)\n  h = merge(f)\n  i = linear(h, to=Co)\n"
+      "return i\n");
+  EXPECT_EQ(lines(places),
+            (std::vector<std::string>{"conv.w0 [2,3,3,4] 3 2592", "conv.w1 [8,4] 1 1152", "fc.weight [3,288] 1 864"}));
+}
+
+}  // namespace
+}  // namespace kasimir
