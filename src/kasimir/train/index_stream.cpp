@@ -8,16 +8,18 @@
 
 namespace kasimir {
 
+std::vector<std::int32_t> shuffled(std::vector<std::int32_t> indices, std::uint64_t seed, std::uint64_t epoch) {
+  Rng rng(seed, epoch);
+  for (std::size_t i = indices.size(); i > 1; --i) std::swap(indices[i - 1], indices[rng.below(i)]);
+  return indices;
+}
+
 IndexStream::IndexStream(std::vector<std::int32_t> indices, std::size_t batch, std::uint64_t seed)
     : indices_(std::move(indices)), batch_(std::min(batch, indices_.size())), seed_(seed) {
   KASIMIR_CHECK(batch_ > 0, "batches of {} out of {}", batch, indices_.size());
 }
 
-void IndexStream::order(std::uint64_t epoch) {
-  order_ = indices_;
-  Rng rng(seed_, epoch);
-  for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[rng.below(i)]);
-}
+void IndexStream::order(std::uint64_t epoch) { order_ = shuffled(indices_, seed_, epoch); }
 
 std::span<const std::int32_t> IndexStream::next() {
   const std::uint64_t in_epoch = taken_ % batches_per_epoch();

@@ -7,6 +7,10 @@
 
 namespace kasimir {
 
+/// The indices in a random order (Fisher and Yates), which is a function of the seed and the epoch alone. Data sets are
+/// often sorted by class: batches of neighbours would not be like others.
+std::vector<std::int32_t> shuffled(std::vector<std::int32_t> indices, std::uint64_t seed, std::uint64_t epoch);
+
 /// Batches of indices without end: all of them once in an order of the epoch, then in another. What is left of an epoch
 /// and fills no batch is dropped. The order is a function of the seed and the epoch alone.
 class IndexStream {

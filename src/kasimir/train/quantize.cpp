@@ -6,6 +6,7 @@
 #include "kasimir/number/catalog.h"
 #include "kasimir/number/fit.h"
 #include "kasimir/train/batch_tensors.h"
+#include "kasimir/train/index_stream.h"
 #include "kasimir/train/network_module.h"
 
 #include <ATen/TensorOperators.h>
@@ -19,10 +20,12 @@ constexpr std::size_t calibration_batch = 64;
 /// Of each place and batch: enough for a percentile of one in a thousand, little beside the activations themselves.
 constexpr std::size_t values_per_batch = 1 << 14;
 
-/// Calls `use` with batches of images, gradients off.
+/// Calls `use` with batches of images in a random order, gradients off.
 template <typename Use>
-void for_batches(Model& model, const ImageSet& images, std::span<const std::int32_t> indices, Use use) {
+void for_batches(Model& model, const ImageSet& images, std::span<const std::int32_t> given, Use use) {
   const at::NoGradGuard fixed;
+  const std::vector<std::int32_t> order = shuffled({given.begin(), given.end()}, 1, 0);
+  const std::span indices(order);
   const Batcher batcher(images, model.impl().normalisation);
   for (std::size_t i = 0; i < indices.size(); i += calibration_batch) {
     const auto part = indices.subspan(i, std::min(calibration_batch, indices.size() - i));

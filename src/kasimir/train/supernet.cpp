@@ -132,12 +132,13 @@ std::vector<RunningStatistic> Supernet::Impl::statistics_of(const MixedPass& pas
 
 void Supernet::Impl::reestimate(const std::vector<RunningStatistic>& of) {
   const at::NoGradGuard fixed;
-  const std::size_t wanted = std::min(data.weights.size(), static_cast<std::size_t>(options.recalibration_images));
+  const std::vector<std::int32_t> order = shuffled(data.weights, 1, 0);
+  const std::size_t wanted = std::min(order.size(), static_cast<std::size_t>(options.recalibration_images));
   const auto batch = std::min(wanted, static_cast<std::size_t>(options.batch));
   for (std::size_t i = 0; i + batch <= wanted; i += batch) {
     std::vector<at::Tensor> before;
     for (const RunningStatistic& statistic : of) before.push_back(statistic.part->tensor.clone());
-    (void)tensors.model.impl().forward(batch_of(std::span(data.weights).subspan(i, batch)).first, true);
+    (void)tensors.model.impl().forward(batch_of(std::span(order).subspan(i, batch)).first, true);
     // A layer moved its statistic by momentum * (batch - before); the mean over the batches so far moves it by
     // (batch - before) / number.
     const double number = static_cast<double>(i / batch + 1);

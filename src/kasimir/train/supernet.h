@@ -73,7 +73,7 @@ struct SupernetOptions {
 
 /// The parts of a set of training images, as indices.
 struct SupernetData {
-  std::vector<std::int32_t> weights;     ///< weight steps learn from these, batch norm is re-estimated on the first
+  std::vector<std::int32_t> weights;     ///< weight steps learn from these, batch norm is re-estimated on some
   std::vector<std::int32_t> choices;     ///< choice steps see these
   std::vector<std::int32_t> validation;  ///< validate() scores these; they may be among `choices`
 };

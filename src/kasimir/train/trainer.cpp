@@ -5,6 +5,7 @@
 #include "kasimir/train/batch_tensors.h"
 #include "kasimir/train/checkpoint.h"
 #include "kasimir/train/failure.h"
+#include "kasimir/train/index_stream.h"
 #include "kasimir/train/network_module.h"
 #include "kasimir/train/sgd.h"
 
@@ -57,13 +58,6 @@ void check_fit(const NetworkPlan& plan, const Dataset& dataset, const Split& spl
   if (split.train.size() < 2 || split.validation.empty())
     throw input_error("data set {}: {} images to train on and {} to validate on, needed are at least 2 and 1",
                       dataset.name, split.train.size(), split.validation.size());
-}
-
-/// Fisher and Yates; another order for each epoch.
-std::vector<std::int32_t> shuffled(std::vector<std::int32_t> indices, std::uint64_t seed, int epoch) {
-  Rng rng(seed, static_cast<std::uint64_t>(epoch));
-  for (std::size_t i = indices.size(); i > 1; --i) std::swap(indices[i - 1], indices[rng.below(i)]);
-  return indices;
 }
 
 std::vector<std::int32_t> all_of(const ImageSet& images) {
@@ -166,7 +160,7 @@ class Training {
 
   /// False if the training is over before its end.
   bool train_epoch(Model::Impl& model, const Batcher& batcher, Optimisers& optimisers, EpochRow& row) {
-    const auto order = shuffled(split_.train, recipe_.seed, row.epoch);
+    const auto order = shuffled(split_.train, recipe_.seed, static_cast<std::uint64_t>(row.epoch));
     const Augmentation augmentation{recipe_.crop_padding, recipe_.flip,
                                     mix_bits(recipe_.seed) + static_cast<std::uint64_t>(row.epoch)};
     for (std::int64_t step = 0; step < steps_per_epoch_; ++step) {

@@ -120,6 +120,19 @@ TEST_F(Quantizing, EstimatesStatisticsAgainFromImages) {
   }
 }
 
+TEST_F(Quantizing, EstimatesStatisticsFromImagesThatAreSortedByClass) {
+  const Network network = small_network();
+  const NetworkPlan plan{&network, {}};
+  const TrainResult trained = train(plan, data_, split_, quick());
+  Model& model = *trained.model;
+  auto sorted = split_.train;
+  std::ranges::stable_sort(sorted, {}, [&](std::int32_t i) { return data_.train.labels[static_cast<std::size_t>(i)]; });
+  const double before = model.evaluate(data_.train, split_.validation).loss;
+  reestimate_statistics(model, data_.train, sorted);
+  // Batches of one class each would leave a network that guesses: a loss of 2.3 or more.
+  EXPECT_NEAR(model.evaluate(data_.train, split_.validation).loss, before, 0.25);
+}
+
 TEST_F(Quantizing, ScoresEachPlaceAlone) {
   const Network network = small_network();
   const NetworkPlan plan{&network, {}};
