@@ -4,6 +4,8 @@
 #include "kasimir/command.h"
 #include "kasimir/hardware/evaluate.h"
 #include "kasimir/hardware/pipeline/layer.h"
+#include "kasimir/hardware/quantity.h"
+#include "kasimir/hardware/search/search.h"
 
 #include <string>
 #include <vector>
@@ -56,8 +58,15 @@ std::vector<ConvLayer> convolutions_of(const std::string& network, const std::st
 /// "optimal", "within 0.43 %", "nothing proved": what a gap means for people.
 std::string how_sure(double gap);
 
+/// "2 mm2", "none": a number in the quantity's unit, or infinity. @throws Error (input) that begins with `wrong`.
+double parse_limit(const std::string& text, Quantity quantity, const std::string& wrong);
 /// "500 mW", "none": milliwatts, or infinity. @throws Error (input).
 double parse_power(const std::string& text);
+
+/// `--bypass`: whether operands may pass levels by that could keep them.
+void add_bypass_option(CLI::App& app, std::string& bypass);
+/// What `--bypass` says. @throws Error (input).
+void set_bypass(const std::string& bypass, SearchOptions& options);
 
 /// The subcommands of `accel`, each in its own file.
 void add_accel_eval(CLI::App& app, Action& action);

@@ -156,13 +156,30 @@ OperandBits parse_bits(const std::string& text) {
   return {bits[0], bits[1], bits[2], bits[3]};
 }
 
+double parse_limit(const std::string& text, Quantity quantity, const std::string& wrong) {
+  if (text == "none") return Goal::unlimited;
+  const auto value = parse_quantity(text, quantity, 1);
+  if (!value || !(*value > 0))
+    throw input_error("{}: write none, or a number above 0 and a unit: {}", wrong, unit_list(quantity));
+  return *value;
+}
+
 double parse_power(const std::string& text) {
-  if (text == "none") return std::numeric_limits<double>::infinity();
-  const auto power = parse_quantity(text, Quantity::power, 1);
-  if (!power || !(*power > 0))
-    throw input_error("`{}` is no power: write none, or a number above 0 and a unit: {}", text,
-                      unit_list(Quantity::power));
-  return *power;
+  return parse_limit(text, Quantity::power, fmt::format("`{}` is no power", text));
+}
+
+void add_bypass_option(CLI::App& app, std::string& bypass) {
+  app.add_option("--bypass", bypass,
+                 "operands may pass levels by that could keep them: never; search: all choices are tried; auto: if "
+                 "nothing fits otherwise")
+      ->capture_default_str();
+}
+
+void set_bypass(const std::string& bypass, SearchOptions& options) {
+  if (bypass != "auto" && bypass != "never" && bypass != "search")
+    throw input_error("--bypass is `{}`, there are auto, never and search", bypass);
+  options.rules.search_keeps = bypass == "search";
+  options.widen = bypass == "auto";
 }
 
 std::vector<AccelLayer> layers_of(const AccelInput& input) {

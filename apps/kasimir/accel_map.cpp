@@ -53,10 +53,7 @@ SearchOptions search_options(const MapCommand& command) {
   options.goal.objective = parse_objective(command.objective);
   options.goal.pj_per_cycle = command.pj_per_cycle;
   options.goal.max_cycles = command.max_cycles;
-  if (command.bypass != "auto" && command.bypass != "never" && command.bypass != "search")
-    throw input_error("--bypass is `{}`, there are auto, never and search", command.bypass);
-  options.rules.search_keeps = command.bypass == "search";
-  options.widen = command.bypass == "auto";
+  set_bypass(command.bypass, options);
   options.evaluations = command.evaluations;
   options.seconds = command.time == "none" ? 0 : parse_seconds(command.time);
   options.seed = command.seed;
@@ -138,7 +135,7 @@ std::string totals(const Mapped& mapped) {
   return fmt::format("{} cycles ({} at {:.0f} MHz), {}J, {:.3g} mW, {:.2f} mm2\n{}: {}\n{} evaluations in {}\n",
                      grouped(std::llround(whole.cycles)), duration_text(whole.cycles / (1e6 * machine.clock_mhz)),
                      machine.clock_mhz, si(1e-12 * whole.energy_pj),
-                     whole.energy_pj / whole.cycles * machine.clock_mhz / 1000, 1e-6 * mapped.models[0].area_um2,
+                     power_mw(whole.energy_pj, whole.cycles, machine.clock_mhz), 1e-6 * mapped.models[0].area_um2,
                      name_of(mapped.options.goal.objective), how_sure(whole.gap()),
                      grouped(static_cast<std::int64_t>(whole.evaluations)), duration_text(whole.seconds));
 }
@@ -286,11 +283,7 @@ void add_accel_map(CLI::App& app, Action& action) {
                    "of each layer, such as 200 mW: energy / time; the machine waits where it would be more")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "the same seed gives the same mappings")->capture_default_str();
-  command
-      ->add_option("--bypass", options->bypass,
-                   "operands may pass levels by that could keep them: never; search: all choices are tried; auto: if "
-                   "nothing fits otherwise")
-      ->capture_default_str();
+  add_bypass_option(*command, options->bypass);
   command->add_flag("--fill-and-drain", options->fill_and_drain,
                     "count the time of the first tiles in and the last out");
   command->add_flag("-v,--verbose", options->verbose, "print each mapping as nested loops, with its counts");

@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 namespace kasimir {
@@ -33,12 +35,6 @@ struct PipelineCommand {
   std::size_t seeds = 3;
   bool json = false;
 };
-
-const Board& board_of(const std::string& text) {
-  for (const Board& board : boards())
-    if (lower_case(board.name) == lower_case(text)) return board;
-  return board_named(text);
-}
 
 LayerBits precision_of(const std::string& text) {
   const auto parts = split(text, ',');
@@ -258,8 +254,11 @@ int compare(const PipelineCommand& options, const ResourceBudget& budget) {
                         std::size_t cost) {
     double sum = 0;
     for (const double one : cycles) sum += one;
-    const auto [best, worst] = std::ranges::minmax(cycles.empty() ? std::vector<double>{0} : cycles);
-    const double mean = cycles.empty() ? 0 : sum / static_cast<double>(cycles.size());
+    // where all runs failed there is no number, which is null in JSON
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    const auto [best, worst] = std::ranges::minmax(cycles.empty() ? std::vector<double>{none} : cycles);
+    const double mean = cycles.empty() ? none : sum / static_cast<double>(cycles.size());
+    const auto whole = [](double value) { return std::isnan(value) ? "-" : grouped(std::llround(value)); };
     if (options.json)
       fmt::print("{}\n", nlohmann::json{{"search", name},
                                         {"mean_cycles", mean},
@@ -269,8 +268,8 @@ int compare(const PipelineCommand& options, const ResourceBudget& budget) {
                                         {"failed", failed},
                                         {"designs", cost}}
                              .dump());
-    table.row({std::string(name), grouped(std::llround(mean)), grouped(std::llround(best)),
-               grouped(std::llround(worst)), fmt::format("{:.2f}", mean / exact.answer.cycles), std::to_string(failed),
+    table.row({std::string(name), whole(mean), whole(best), whole(worst),
+               cycles.empty() ? "-" : fmt::format("{:.2f}", mean / exact.answer.cycles), std::to_string(failed),
                grouped(static_cast<std::int64_t>(cost))});
   };
   for (const ShapeSearch method :
@@ -337,7 +336,7 @@ int run(const PipelineCommand& options) {
   if (options.compare && options.nba.empty()) throw input_error("--compare is for --nba");
   if (options.seeds < 1) throw input_error("--seeds is 0, at least 1 is needed");
   if (options.chunks < 1) throw input_error("--chunks is 0, at least 1 is needed");
-  const Board& board = board_of(options.board);
+  const Board& board = board_named(options.board);
   const double clock = options.clock_mhz > 0 ? options.clock_mhz : board.clock.value;
   // The released code knows DSP and BRAM only, and fewer BRAM than the board has.
   const ResourceBudget budget = options.mode == "paper" ? auto_nba_budget() : budget_of(board, clock);

@@ -56,20 +56,7 @@ struct Searched {
 };
 
 double limit_of(const std::string& option, const std::string& text, Quantity quantity) {
-  if (text == "none") return Goal::unlimited;
-  const auto value = parse_quantity(text, quantity, 1);
-  if (!value || !(*value > 0))
-    throw input_error("{} is `{}`: write none, or a number above 0 and a unit: {}", option, text, unit_list(quantity));
-  return *value;
-}
-
-/// Microjoules have no unit of their own in architecture files.
-double energy_of(const std::string& text) {
-  if (text.ends_with(" uJ") || text.ends_with(" mJ")) {
-    const auto value = parse_number(text.substr(0, text.size() - 3));
-    if (value && *value > 0) return *value * (text.ends_with(" uJ") ? 1e6 : 1e9);
-  }
-  return limit_of("--max-energy", text, Quantity::energy);
+  return parse_limit(text, quantity, fmt::format("{} is `{}`", option, text));
 }
 
 std::vector<ArchitectureKnob> knobs_of(const SearchCommand& command, const Architecture& base) {
@@ -93,15 +80,12 @@ void show_progress(const DesignProgress& progress) {
 }
 
 DesignOptions options_of(const SearchCommand& command) {
-  if (command.bypass != "auto" && command.bypass != "never" && command.bypass != "search")
-    throw input_error("--bypass is `{}`, there are auto, never and search", command.bypass);
   DesignOptions options;
   options.engine = command.engine;
-  options.mapping.widen = command.bypass == "auto";
-  options.mapping.rules.search_keeps = command.bypass == "search";
+  set_bypass(command.bypass, options.mapping);
   options.mapping.goal = {.objective = parse_objective(command.objective),
                           .max_cycles = command.max_cycles,
-                          .max_energy_pj = energy_of(command.max_energy)};
+                          .max_energy_pj = limit_of("--max-energy", command.max_energy, Quantity::energy)};
   if (options.mapping.goal.objective == Objective::weighted)
     throw input_error("--objective is `weighted`, machines are searched for latency, energy or edp");
   options.mapping.evaluations = command.evaluations;
@@ -351,11 +335,7 @@ void add_accel_search(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--gap", options->gap, "branch_and_bound: proved within this share of the optimum is enough")
       ->capture_default_str();
-  command
-      ->add_option("--bypass", options->bypass,
-                   "operands may pass levels by that could keep them: never; search: all choices are tried; auto: if "
-                   "nothing fits otherwise")
-      ->capture_default_str();
+  add_bypass_option(*command, options->bypass);
   command->add_option("--seed", options->seed, "the same seed gives the same designs")->capture_default_str();
   command->add_flag("--json", options->json, "one object per design of the front and line, and one of totals");
   command->add_option("--html", options->html, "write a page with the front, and the best design with its mappings");

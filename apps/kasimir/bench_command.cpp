@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace kasimir {
 namespace {
@@ -153,24 +154,8 @@ int run_kernels(const BenchCommand& options) {
   return bench_kernels(bench);
 }
 
-int run(const BenchCommand& options) {
+int run_sampler(const BenchCommand& options) {
   const auto sets = site_sets();
-  std::vector<std::string> known;
-  for (const auto& [name, loads] : sets) known.push_back(name);
-  if (!options.sites.empty() && std::ranges::find(known, options.sites) == known.end())
-    throw input_error("unknown sites `{}`, {}", options.sites, suggestion(options.sites, known));
-  if (options.what == "kernels") return run_kernels(options);
-  if (options.what == "roofline")
-    return bench_roofline({options.networks, options.batch, options.tune, options.samples, options.json});
-  if (options.what == "evaluator") return bench_evaluator({options.seconds, options.json});
-  if (options.what == "cosearch") return bench_cosearch(options.seed);
-  if (options.what == "int8")
-    return bench_int8(
-        {options.networks, {options.batch}, options.bits, options.seconds, options.tune, options.out, options.json});
-  if (options.what != "sampler")
-    throw input_error(
-        "unknown benchmark `{}`, there are `sampler`, `kernels`, `roofline`, `int8`, `cosearch` and `evaluator`",
-        options.what);
   Table table({{"sites", "", Table::Align::left},
                {"primitives", "", Table::Align::left},
                {"budget", "", Table::Align::left},
@@ -217,6 +202,38 @@ int run(const BenchCommand& options) {
   fmt::print("{}", table.str());
   for (const std::string& text : examples) fmt::print("\n{}", text);
   return 0;
+}
+
+struct Benchmark {
+  std::string_view name;
+  int (*run)(const BenchCommand& options);
+};
+
+constexpr std::array benchmarks{
+    Benchmark{"sampler", run_sampler},
+    Benchmark{"kernels", run_kernels},
+    Benchmark{
+        "roofline",
+        [](const BenchCommand& of) { return bench_roofline({of.networks, of.batch, of.tune, of.samples, of.json}); }},
+    Benchmark{"int8",
+              [](const BenchCommand& of) {
+                return bench_int8({of.networks, {of.batch}, of.bits, of.seconds, of.tune, of.out, of.json});
+              }},
+    Benchmark{"cosearch", [](const BenchCommand& of) { return bench_cosearch(of.seed); }},
+    Benchmark{"evaluator", [](const BenchCommand& of) { return bench_evaluator({of.seconds, of.json}); }}};
+
+int run(const BenchCommand& options) {
+  std::vector<std::string> sites;
+  for (const auto& [name, loads] : site_sets()) sites.push_back(name);
+  if (!options.sites.empty() && std::ranges::find(sites, options.sites) == sites.end())
+    throw input_error("unknown sites `{}`, {}", options.sites, suggestion(options.sites, sites));
+  std::string known;
+  for (const Benchmark& benchmark : benchmarks) {
+    if (benchmark.name == options.what) return benchmark.run(options);
+    const bool last = &benchmark == &benchmarks.back();
+    known += fmt::format("{}`{}`", known.empty() ? "" : last ? " and " : ", ", benchmark.name);
+  }
+  throw input_error("unknown benchmark `{}`, there are {}", options.what, known);
 }
 
 }  // namespace

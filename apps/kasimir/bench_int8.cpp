@@ -4,6 +4,7 @@
 #include "kasimir/base/error.h"
 #include "kasimir/base/files.h"
 #include "kasimir/base/table.h"
+#include "kasimir/base/text.h"
 #include "kasimir/codegen/export_c.h"
 #include "kasimir/codegen/int8_speed.h"
 #include "kasimir/network/zoo.h"
@@ -24,12 +25,10 @@ Network sized_network(const std::string& text) {
   const std::string name = text.substr(0, dash);
   ZooOptions options = zoo_record(name).defaults;
   if (dash != std::string::npos) {
-    long height = 0;
-    long width = 0;
-    int used = 0;
-    const std::string size = text.substr(dash + 1);
-    if (std::sscanf(size.c_str(), "%ldx%ld%n", &height, &width, &used) != 2 || used != static_cast<int>(size.size()) ||
-        height < 1 || width < 1)
+    const auto parts = split(text.substr(dash + 1), 'x');
+    const std::int64_t height = parse_integer(parts.front()).value_or(0);
+    const std::int64_t width = parse_integer(parts.back()).value_or(0);
+    if (parts.size() != 2 || height < 1 || width < 1)
       throw input_error("`{}` is no network with a size, such as resnet18-32x32", text);
     options.input = {options.input.c, height, width};
   }
@@ -40,9 +39,10 @@ void write_program(const NetworkPlan& plan, const std::vector<NamedTensor>& weig
                    std::int64_t batch, const std::filesystem::path& folder) {
   COptions names;
   names.target = host_target();
+  names.quantised = true;
   const auto made = network_as_c(plan, batch, weights, names, false, quantization);
   if (!made.ok()) throw input_error("{} cannot be written as C: {}", plan.network->name(), made.rejection().str());
-  std::filesystem::create_directories(folder);
+  make_folder(folder);
   write_file(folder / "net.h", made->made.c.header);
   write_file(folder / "net.c", made->made.c.source);
   write_file(folder / "net_main.c", c_main(names));

@@ -13,7 +13,8 @@ struct BenchInt8 {
   int bits = 8;  ///< of weights and activations
   double seconds = 20;
   double tune_seconds = 0;
-  std::string folder;  ///< where the quantised programs are written to, one folder for each network and batch; "": not
+  /// Where the quantised programs are written to with default methods, one folder for each network and batch; "": not.
+  std::string folder;
   bool json = false;
 };
 

@@ -160,9 +160,7 @@ class JointSearch {
 
   /// False: stopped.
   bool train(Trained& one, Supernet& supernet) {
-    SupernetDesign design;
-    for (const BlockChoice& choice : one.finalist.design) design.push_back({choice.op, choice.bits});
-    const DerivedNetwork derived = supernet.derive_network(design);
+    const DerivedNetwork derived = supernet.derive_network(supernet_design(one.finalist.design));
     const auto folder = folder_.file(one.folder);
     make_folder(folder);
     TrainObserver watch;

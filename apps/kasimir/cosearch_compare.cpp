@@ -4,12 +4,12 @@
 #include "kasimir/stop.h"
 
 #include "kasimir/base/files.h"
+#include "kasimir/base/statistics.h"
 #include "kasimir/base/table.h"
 #include "kasimir/base/text.h"
 #include "kasimir/cosearch/baselines.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace kasimir {
 namespace {
@@ -25,13 +25,8 @@ struct Run {
 
 /// Mean and standard deviation over seeds.
 std::string spread_text(const std::vector<double>& values, double factor) {
-  const auto n = static_cast<double>(values.size());
-  double mean = 0;
-  double squares = 0;
-  for (const double value : values) mean += value / n;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  if (values.size() < 2) return fmt::format("{:.3f}", factor * mean);
-  return fmt::format("{:.3f} ± {:.3f}", factor * mean, factor * std::sqrt(squares / (n - 1)));
+  if (values.size() < 2) return fmt::format("{:.3f}", factor * mean(values));
+  return fmt::format("{:.3f} ± {:.3f}", factor * mean(values), factor * standard_deviation(values));
 }
 
 class Comparison {
@@ -126,11 +121,19 @@ class Comparison {
   }
 
   static void print_progress(const Run& run) {
-    double best = 0;
-    for (const auto& finalist : run.record["finalists"]) best = std::max(best, finalist["test"].get<double>());
-    fmt::print(stderr, "{}, seed {}, {}: {} finalists, best test accuracy {:.2f} %, {}\n", run.method, run.seed,
-               run.goal, run.record["finalists"].size(), 100 * best,
+    const auto* best = best_of(run);
+    fmt::print(stderr, "{}, seed {}, {}: {} finalists, test accuracy of the best by validation {}, {}\n", run.method,
+               run.seed, run.goal, run.record["finalists"].size(),
+               best == nullptr ? "none" : fmt::format("{:.2f} %", 100 * (*best)["test"].get<double>()),
                duration_text(run.record["seconds"].get<double>()));
+  }
+
+  /// The finalist with the best validation; null if there is none.
+  static const nlohmann::ordered_json* best_of(const Run& run) {
+    const nlohmann::ordered_json* best = nullptr;
+    for (const auto& finalist : run.record["finalists"])
+      if (best == nullptr || finalist["validation"] > (*best)["validation"]) best = &finalist;
+    return best;
   }
 
   /// Of one method and seed over all goals; finalists are chosen by validation, the area is that of the test scores.
@@ -140,10 +143,8 @@ class Comparison {
     for (const Run& run : runs_) {
       largest = std::max(largest, run.record["target"].get<double>());
       if (run.method != method || run.seed != seed) continue;
-      const nlohmann::ordered_json* best = nullptr;
-      for (const auto& finalist : run.record["finalists"])
-        if (best == nullptr || finalist["validation"] > (*best)["validation"]) best = &finalist;
-      if (best != nullptr) entries.push_back({{}, (*best)["test"].get<double>(), (*best)["cost"].get<double>(), 0});
+      if (const auto* best = best_of(run))
+        entries.push_back({{}, (*best)["test"].get<double>(), (*best)["cost"].get<double>(), 0});
     }
     return hypervolume(entries, wishes_.reference_accuracy, 2 * largest);
   }
@@ -168,13 +169,7 @@ class Comparison {
         const auto& finalists = run.record["finalists"];
         row.met += finalists.empty() ? 0.0 : 1.0 / static_cast<double>(wishes_.seeds.size() * goals_.size());
         row.spent.push_back(run.record["spent"].get<double>());
-        double best = 0;
-        for (const auto& finalist : finalists) best = std::max(best, finalist["validation"].get<double>());
-        for (const auto& finalist : finalists)
-          if (finalist["validation"].get<double>() == best) {
-            row.best.push_back(finalist["test"].get<double>());
-            break;
-          }
+        if (const auto* best = best_of(run)) row.best.push_back((*best)["test"].get<double>());
       }
       all.push_back(std::move(row));
     }

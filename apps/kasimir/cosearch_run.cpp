@@ -25,12 +25,6 @@ struct MadeTarget {
   double clock_hz = 0;
 };
 
-const Board* board_of(const std::string& name) {
-  for (const Board& board : boards())
-    if (lower_case(board.name) == lower_case(name)) return &board;
-  return nullptr;
-}
-
 MadeTarget pipeline_on(const Board& board, const CosearchSpec& spec, const NetworkSpace& space,
                        const ChoiceSpace& choices) {
   ChunkTargetOptions options;
@@ -57,7 +51,7 @@ MadeTarget array_of(const CosearchSpec& spec, std::size_t colon, const NetworkSp
 
 MadeTarget make_target(const CosearchSpec& spec, const NetworkSpace& space, const ChoiceSpace& choices) {
   if (spec.target.starts_with("table:")) return table_of(spec.target.substr(6), choices);
-  if (const Board* board = board_of(spec.target)) return pipeline_on(*board, spec, space, choices);
+  if (const Board* board = find_board(spec.target)) return pipeline_on(*board, spec, space, choices);
   if (const std::size_t colon = spec.target.rfind(':'); colon != std::string::npos)
     return array_of(spec, colon, space, choices);
   std::vector<std::string> known;
@@ -152,6 +146,12 @@ CosearchSubject make_subject(const CosearchSpec& spec) {
   return subject;
 }
 
+SupernetDesign supernet_design(const ChoiceDesign& design) {
+  SupernetDesign made;
+  for (const BlockChoice& choice : design) made.push_back({choice.op, choice.bits});
+  return made;
+}
+
 ChoiceTrainer supernet_trainer(const std::shared_ptr<Supernet>& supernet) {
   const auto mixture = [](const ChoiceSample& sample) {
     SupernetMixture made;
@@ -167,9 +167,7 @@ ChoiceTrainer supernet_trainer(const std::shared_ptr<Supernet>& supernet) {
     return ChoiceSlopes{slopes.loss, std::move(slopes.op), std::move(slopes.bits)};
   };
   trainer.validate = [supernet](const ChoiceDesign& design) {
-    SupernetDesign made;
-    for (const BlockChoice& choice : design) made.push_back({choice.op, choice.bits});
-    return supernet->validate(made).accuracy;
+    return supernet->validate(supernet_design(design)).accuracy;
   };
   trainer.save = [supernet](const std::string& path) { supernet->save(path); };
   trainer.load = [supernet](const std::string& path) { supernet->load(path); };

@@ -62,6 +62,9 @@ struct CosearchSubject {
 /// @throws Error (input) for a goal or target that makes no sense.
 CosearchSubject make_subject(const CosearchSpec& spec);
 
+/// A design in the supernet's words.
+SupernetDesign supernet_design(const ChoiceDesign& design);
+
 /// The supernet as the search sees it.
 ChoiceTrainer supernet_trainer(const std::shared_ptr<Supernet>& supernet);
 

@@ -151,8 +151,10 @@ History Evaluator::history() const {
   std::erase_if(results, [](const study::RungResult& result) { return result.trial == 0; });
   std::ranges::stable_sort(results, std::ranges::greater{}, &study::RungResult::accuracy);
   History seen;
+  std::map<int, study::Counts> networks;
+  for (const study::Trial& trial : store->trials()) networks[trial.number] = trial.network;
   for (const study::RungResult& result : results) {
-    const study::Counts network = store->trial(result.trial).network;
+    const study::Counts& network = networks.at(result.trial);
     seen.parents.push_back(
         {result.trial, result.accuracy, static_cast<double>(network.macs), static_cast<double>(network.params)});
   }

@@ -182,7 +182,9 @@ int run(const ExportCommand& options) {
         .note("needed is --to c or --to onnx: the PyTorch file holds a floating-point network");
   Subject subject = options.has_network ? subject_from_zoo(of) : subject_from_study(of);
   if (!options.quantization.empty()) {
-    subject.model->set_quantization(parse_quantization(read_file(options.quantization), options.quantization));
+    const Quantization quantization = parse_quantization(read_file(options.quantization), options.quantization);
+    require_fits(subject.plan, quantization);
+    subject.model->set_quantization(quantization);
     subject.notes.emplace_back("quantisation", options.quantization);
   }
   write(subject, format, options.places.back(), options);

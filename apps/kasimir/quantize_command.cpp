@@ -123,17 +123,16 @@ class Quantizing {
     return result.model;
   }
 
+  /// Given weights, or a training that goes on from its checkpoint, which costs nothing where it is over.
   bool find_float_model() {
-    const auto kept = folder_ / "float.pt";
-    const std::string& given = options_.subject.weights;
-    if (given.empty() && !std::filesystem::exists(kept)) {
-      subject_.model = trained("float", recipe(options_.float_epochs, options_.float_rate), {});
-      if (!subject_.model) return false;
-      subject_.model->save(kept);
-    } else {
+    if (!options_.subject.weights.empty()) {
       subject_.model = std::make_shared<Model>(subject_.plan);
-      subject_.model->load(given.empty() ? kept : std::filesystem::path(given));
+      subject_.model->load(options_.subject.weights);
+      return true;
     }
+    subject_.model = trained("float", recipe(options_.float_epochs, options_.float_rate), {});
+    if (!subject_.model) return false;
+    subject_.model->save(folder_ / "float.pt");
     return true;
   }
 
@@ -144,7 +143,7 @@ class Quantizing {
   /// The float network's weights with these places quantised.
   std::shared_ptr<Model> copy_with(const Quantization& quantization) {
     auto copy = std::make_shared<Model>(subject_.plan);
-    for (const NamedTensor& tensor : subject_.model->tensors()) copy->set_tensor(tensor.name, tensor.values);
+    copy->set_tensors(subject_.model->tensors());
     copy->set_normalisation(subject_.model->normalisation());
     copy->set_quantization(quantization);
     return copy;

@@ -8,8 +8,6 @@
 #include "kasimir/study/store.h"
 #include "kasimir/train/batches.h"
 
-#include <numeric>
-
 namespace kasimir {
 namespace {
 
@@ -61,12 +59,6 @@ std::string weights_of(const SubjectOptions& options, const study::Store& store,
 
 }  // namespace
 
-std::vector<std::int32_t> every_index(const ImageSet& images) {
-  std::vector<std::int32_t> all(static_cast<std::size_t>(images.size()));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
 std::vector<float> planar_images(const Model& model, const ImageSet& images) {
   const Batcher batcher(images, model.normalisation());
   const std::vector<std::int32_t> all = every_index(images);
@@ -90,8 +82,7 @@ Subject subject_from_zoo(const SubjectOptions& options) {
   place_kernel(options, subject);
   subject.model = std::make_shared<Model>(subject.plan);
   if (options.weights.empty()) {
-    for (const NamedTensor& tensor : random_weights(subject.plan, options.common.seed))
-      subject.model->set_tensor(tensor.name, tensor.values);
+    subject.model->set_tensors(random_weights(subject.plan, options.common.seed));
     subject.notes.emplace_back("weights", fmt::format("random, seed {}", options.common.seed));
   } else {
     subject.model->load(options.weights);

@@ -47,7 +47,4 @@ Subject subject_from_study(const SubjectOptions& options);
 /// The images as the model reads them: normalised, [image][channel][row][column].
 std::vector<float> planar_images(const Model& model, const ImageSet& images);
 
-/// 0, 1, .. of all images.
-std::vector<std::int32_t> every_index(const ImageSet& images);
-
 }  // namespace kasimir

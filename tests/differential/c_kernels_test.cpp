@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "random_kernels.h"
+#include "support/generated_c.h"
+#include "support/text.h"
 
 #include "kasimir/codegen/c_variants.h"
 #include "kasimir/codegen/native.h"
@@ -27,38 +29,15 @@ struct Case {
 };
 
 Case case_of(const RandomKernel& drawn, std::uint64_t seed) {
-  const auto bound = lower_at(drawn.kernel, drawn.site, drawn.batch);
-  KASIMIR_CHECK(bound.ok(), "{}", bound.rejection().str());
-  Rng rng(seed);
-  Case made{freeze(*bound), random_values(*bound, rng), {}, 0, 0};
-  for (const BoundStage& stage : bound->stages) {
-    if (!stage.stat) continue;
-    auto& stored = made.given[static_cast<std::size_t>(stage.out)];
-    stored.resize(static_cast<std::size_t>(elements(bound->tensors[static_cast<std::size_t>(stage.out)])));
-    for (double& value : stored) value = stage.stat->start + 0.3 * rng.unit();
-  }
-  for (auto& tensor : made.given)
-    for (double& value : tensor) value = static_cast<double>(static_cast<float>(value));
+  auto [graph, given] = testing::frozen_kernel(drawn.kernel, drawn.site, drawn.batch, seed);
+  Case made{std::move(graph), std::move(given), {}, 0, 0};
   TensorValues<double> values = made.given;
   RealDomain numbers;
   evaluate(made.graph, numbers, values);
   made.expected = values[static_cast<std::size_t>(made.graph.output)];
-  for (double value : made.expected) made.largest = std::max(made.largest, std::abs(value));
-  for (const auto& tensor : values)
-    for (double value : tensor) made.everywhere = std::max(made.everywhere, std::abs(value));
+  made.largest = testing::largest(made.expected);
+  for (const auto& tensor : values) made.everywhere = std::max(made.everywhere, testing::largest(tensor));
   return made;
-}
-
-/// The largest difference, infinite where a value is no number.
-template <typename Value>
-double difference(const std::vector<Value>& found, const std::vector<double>& expected) {
-  if (found.size() != expected.size()) return INFINITY;
-  double most = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double here = std::abs(static_cast<double>(found[i]) - expected[i]);
-    most = std::isfinite(here) ? std::max(most, here) : INFINITY;
-  }
-  return most;
 }
 
 bool finite(const Case& made) { return std::isfinite(made.everywhere) && made.everywhere < 1e12; }
@@ -77,7 +56,8 @@ TEST(CKernels, PassesKeepWhatAKernelComputes) {
       TensorValues<double> values = made.given;
       RealDomain numbers;
       evaluate(graph, numbers, values);
-      EXPECT_LE(difference(values[static_cast<std::size_t>(graph.output)], made.expected), 1e-9 * made.everywhere)
+      EXPECT_LE(testing::largest_difference(values[static_cast<std::size_t>(graph.output)], made.expected),
+                1e-9 * made.everywhere)
           << pass.name << ", " << drawn.origin << ", site " << drawn.site.str() << '\n'
           << str(drawn.kernel) << before << "became\n"
           << str(graph);
@@ -91,25 +71,13 @@ double run_c(const Case& made, const CProgram& c, const NestProgram& program, co
              const std::vector<std::string>& flags, std::string& failure) {
   std::vector<std::vector<float>> values(program.tensors.size());
   for (std::size_t t = 0; t < made.given.size(); ++t) values[t].assign(made.given[t].begin(), made.given[t].end());
-  NativeOptions native;
-  native.flags = flags;
-  native.memory_bytes = 0;
-  auto built = NativeNetwork::build(c, options, pack_weights(c, values), native);
-  if (!built.ok()) {
-    failure = built.rejection().str() + "\n" + c.source;
+  const auto& input = values[static_cast<std::size_t>(program.input)];
+  const auto ran = testing::difference_of_c(c, options, pack_weights(c, values), input, made.expected, flags);
+  if (!ran.ok()) {
+    failure = ran.rejection().str() + "\n" + c.source;
     return INFINITY;
   }
-  const auto& input = values[static_cast<std::size_t>(program.input)];
-  double worst = 0;
-  // Twice: the second run sees the workspace that the first one left.
-  for (int run = 0; run < 2; ++run) {
-    const auto output = built->run(input);
-    if (!output.ok()) {
-      failure = output.rejection().str();
-      return INFINITY;
-    }
-    worst = std::max(worst, difference(*output, made.expected));
-  }
+  const double worst = *ran;
   if (worst > 1e-4 * made.largest + 2e-6 * made.everywhere) failure = c.source;
   return made.largest > 0 ? worst / made.largest : worst;
 }
@@ -148,12 +116,6 @@ TEST(CKernels, GeneratedCComputesWhatTheInterpreterComputes) {
   });
   std::printf("%zu kernels in C; largest error %.1e of the output's largest value\n", run, worst);
   EXPECT_GE(used.size(), 2U);
-}
-
-std::size_t count_of(const std::string& text, const std::string& what) {
-  std::size_t count = 0;
-  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
-  return count;
 }
 
 /// A shuffle before groups leaves the channels of a group apart in memory, fewer than a vector holds.
@@ -222,7 +184,7 @@ TEST(CKernels, ThreadsThatShareEveryNestComputeWhatTheInterpreterComputes) {
     const auto methods = methods_for(program, options.target, drawn.number);
     const CProgram c = generate_c(program, methods, options);
     // Two ends of every range, beside the function itself.
-    shared += count_of(c.source, "ksm_share(") - 1;
+    shared += testing::count_of(c.source, "ksm_share(") - 1;
     EXPECT_EQ(c.threads, options.threads);
     // GCC 12 writes old values back over those of other threads where it may keep results in registers.
     EXPECT_EQ(c.source.find("restrict T"), std::string::npos);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "random_kernels.h"
+#include "support/generated_c.h"
+#include "support/text.h"
 
 #include "kasimir/codegen/c_variants.h"
 #include "kasimir/codegen/native.h"
@@ -31,18 +33,8 @@ struct Subject {
 std::vector<float> floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
 Subject kernel_subject(const RandomKernel& drawn, std::uint64_t seed) {
-  const auto bound = lower_at(drawn.kernel, drawn.site, drawn.batch);
-  KASIMIR_CHECK(bound.ok(), "{}", bound.rejection().str());
-  Rng rng(seed);
-  Subject made{{freeze(*bound), {}}, random_values(*bound, rng), ""};
-  for (const BoundStage& stage : bound->stages) {
-    if (!stage.stat) continue;
-    auto& stored = made.given[static_cast<std::size_t>(stage.out)];
-    stored.resize(static_cast<std::size_t>(elements(bound->tensors[static_cast<std::size_t>(stage.out)])));
-    for (double& value : stored) value = stage.stat->start + 0.3 * rng.unit();
-  }
-  for (auto& tensor : made.given)
-    for (double& value : tensor) value = static_cast<double>(static_cast<float>(value));
+  auto [graph, given] = testing::frozen_kernel(drawn.kernel, drawn.site, drawn.batch, seed);
+  Subject made{{std::move(graph), {}}, std::move(given), ""};
   for (const BoundTensor& tensor : made.network.graph.tensors) made.network.names.push_back(tensor.name);
   made.about = fmt::format("{}, site {}, batch {}\n{}", drawn.origin, drawn.site.str(), drawn.batch, str(drawn.kernel));
   return made;
@@ -120,12 +112,6 @@ class Reference {
   std::size_t ties_ = 0;
 };
 
-double largest(const std::vector<double>& values) {
-  double most = 0;
-  for (double value : values) most = std::max(most, std::abs(value));
-  return most;
-}
-
 /// Random formats; steps so that a part of the values is clamped. `skip`: the share of places that stay in floats.
 Quantization random_quantization(const Subject& subject, Rng& rng, double skip) {
   const Reference plain(subject, {});
@@ -141,7 +127,7 @@ Quantization random_quantization(const Subject& subject, Rng& rng, double skip) 
     place.weight = {rng.chance(0.05) ? 16 : rng.pick(widths), !rng.chance(0.05), rng.chance(0.5)};
     place.activation = {rng.chance(0.05) ? 16 : rng.pick(widths), negative ? !rng.chance(0.1) : rng.chance(0.2), false};
     if (!place.weight.is_signed) place.weight.symmetric = false;
-    const double range = std::max(1e-3, largest(x)) * (0.5 + 0.5 * rng.unit());
+    const double range = std::max(1e-3, testing::largest(x)) * (0.5 + 0.5 * rng.unit());
     place.activation_step = static_cast<float>(range / place.activation.highest());
     // Leading axes of the weight that are not summed over.
     const auto& axes = subject.network.graph.tensors[w].axes;
@@ -159,7 +145,7 @@ Quantization random_quantization(const Subject& subject, Rng& rng, double skip) 
     for (std::size_t s = 0; s < slices; ++s) {
       const std::size_t size = values.size() / slices;
       const auto first = values.begin() + static_cast<std::ptrdiff_t>(s * size);
-      const double most = largest({first, first + static_cast<std::ptrdiff_t>(size)});
+      const double most = testing::largest({first, first + static_cast<std::ptrdiff_t>(size)});
       place.weight_steps.push_back(
           static_cast<float>(std::max(1e-3, most) * (0.6 + 0.4 * rng.unit()) / place.weight.highest()));
     }
@@ -176,50 +162,29 @@ std::vector<NamedTensor> named(const Subject& subject) {
   return tensors;
 }
 
-/// The largest difference, infinite where a value is no number.
-template <typename Value>
-double difference(const std::vector<Value>& found, const std::vector<double>& expected) {
-  if (found.size() != expected.size()) return INFINITY;
-  double most = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const double here = std::abs(static_cast<double>(found[i]) - expected[i]);
-    most = std::isfinite(here) ? std::max(most, here) : INFINITY;
-  }
-  return most;
-}
-
 struct Compared {
   double error = 0;    ///< of the output's largest value
   double allowed = 0;  ///< likewise
   std::size_t ties = 0;
   std::string failure;
-  std::string source;
 };
 
-/// Compiles, runs twice on one workspace, compares.
 Compared run_c(const Subject& subject, const Quantization& quantization, const QuantizedGraph& graph,
                const GraphC& made, const COptions& options, const std::vector<std::string>& flags) {
   const Reference reference(subject, quantization);
-  const double scale = largest(reference.output());
-  Compared compared{0, 1e-4, reference.ties(), "", made.c.source};
+  const double scale = testing::largest(reference.output());
+  Compared compared{0, 1e-4, reference.ties(), ""};
   if (reference.ties() > 0)
-    compared.allowed += 10 / scale * difference(Reference(subject, quantization, true).output(), reference.output());
-  NativeOptions native;
-  native.flags = flags;
-  native.memory_bytes = 0;
+    compared.allowed +=
+        10 / scale * testing::largest_difference(Reference(subject, quantization, true).output(), reference.output());
   const auto weights = pack_weights(made.c, values_of(graph.network, quantized_tensors(named(subject), quantization)));
-  auto built = NativeNetwork::build(made.c, options, weights, native);
-  if (!built.ok()) {
-    compared.failure = built.rejection().str();
-    return compared;
-  }
-  for (int run = 0; run < 2; ++run) {
-    const auto output = built->run(floats(subject.given[static_cast<std::size_t>(subject.network.graph.input)]));
-    if (!output.ok()) {
-      compared.failure = output.rejection().str();
-      return compared;
-    }
-    compared.error = std::max(compared.error, difference(*output, reference.output()) / scale);
+  const auto difference = testing::difference_of_c(
+      made.c, options, weights, floats(subject.given[static_cast<std::size_t>(subject.network.graph.input)]),
+      reference.output(), flags);
+  if (difference.ok()) {
+    compared.error = *difference / scale;
+  } else {
+    compared.failure = difference.rejection().str();
   }
   return compared;
 }
@@ -230,20 +195,25 @@ bool tame(const Subject& subject, const Quantization& quantization) {
   double most = 0;
   for (const auto& tensor : reference.values())
     for (double value : tensor) most = std::isfinite(value) ? std::max(most, std::abs(value)) : INFINITY;
-  return most < 1e4 && most < 50 * largest(reference.output()) && most > 0;
+  return most < 1e4 && most < 50 * testing::largest(reference.output()) && most > 0;
 }
 
-const std::vector<std::string> plain_flags{"-std=gnu11", "-O1", "-march=native", "-ffp-contract=fast", "-w"};
+/// Each target that this machine can run in turn.
+CTarget target_of(std::size_t number) {
+  const std::array<CTarget, 4> targets{host_target(), {16, 32, false}, {8, 16, false}, {4, 16, false}};
+  const CTarget& target = targets[number % targets.size()];
+  return target.lanes > host_target().lanes ? host_target() : target;
+}
 
-std::size_t count_of(const std::string& text, const std::string& what) {
-  std::size_t count = 0;
-  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
-  return count;
+/// Every third program runs under the sanitisers.
+std::vector<std::string> flags_of(std::size_t number) {
+  std::vector<std::string> flags{"-std=gnu11", "-O1", "-march=native", "-ffp-contract=fast", "-w"};
+  if (number % 3 == 2) flags.insert(flags.end(), {"-fsanitize=address,undefined", "-fno-sanitize-recover=all"});
+  return flags;
 }
 
 TEST(Int8Kernels, RandomKernelsComputeWhatQuantisedOperandsGive) {
   constexpr std::uint64_t seed = 8128;
-  const std::vector<CTarget> targets{host_target(), {16, 32, false}, {8, 16, false}, {4, 16, false}};
   std::size_t products = 0;
   std::size_t with_ties = 0;
   std::size_t run = 0;
@@ -254,20 +224,17 @@ TEST(Int8Kernels, RandomKernelsComputeWhatQuantisedOperandsGive) {
     const Quantization quantization = random_quantization(subject, rng, 0.1);
     if (quantization.empty() || !tame(subject, quantization)) return;
     COptions options;
-    options.target = targets[drawn.number % targets.size()];
-    if (options.target.lanes > host_target().lanes) options.target = host_target();
+    options.target = target_of(drawn.number);
     const QuantizedGraph graph = quantized(subject.network, quantization);
     const GraphC made = graph_as_c(graph.network.graph, options, graph.codes);
-    std::vector<std::string> flags = plain_flags;
-    if (drawn.number % 3 == 2) flags.insert(flags.end(), {"-fsanitize=address,undefined", "-fno-sanitize-recover=all"});
-    const Compared compared = run_c(subject, quantization, graph, made, options, flags);
-    products += count_of(compared.source, "LDI(w + 0)") > 0 ? 1 : 0;
+    const Compared compared = run_c(subject, quantization, graph, made, options, flags_of(drawn.number));
+    products += testing::count_of(made.c.source, "LDI(w + 0)") > 0 ? 1 : 0;
     ++run;
     with_ties += compared.ties > 0 ? 1 : 0;
-    EXPECT_EQ(compared.failure, "") << subject.about << compared.source;
+    EXPECT_EQ(compared.failure, "") << subject.about << made.c.source;
     if (compared.ties == 0) worst = std::max(worst, compared.error);
     EXPECT_LE(compared.error, compared.allowed) << compared.ties << " near ties, " << subject.about
-                                                << str(graph.network.graph) << str(made.program) << compared.source;
+                                                << str(graph.network.graph) << str(made.program) << made.c.source;
   });
   std::printf("%zu kernels, %zu with products of bytes, %zu with values near a tie; largest error of the others %.1e\n",
               run, products, with_ties, worst);
@@ -308,7 +275,6 @@ Network drawn_network(std::size_t number, Rng& rng) {
 TEST(Int8Kernels, RandomNetworksComputeWhatQuantisedOperandsGive) {
   constexpr std::uint64_t seed = 496;
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  const std::vector<CTarget> targets{host_target(), {16, 32, false}, {8, 16, false}, {4, 16, false}};
   std::size_t with_ties = 0;
   std::size_t products = 0;
   double worst = 0;
@@ -319,22 +285,19 @@ TEST(Int8Kernels, RandomNetworksComputeWhatQuantisedOperandsGive) {
     const Subject subject = network_subject(network, rng.between(1, 3), seed + i);
     const Quantization quantization = random_quantization(subject, rng, i % 4 == 0 ? 0 : 0.1);
     COptions options;
-    options.target = targets[i % targets.size()];
-    if (options.target.lanes > host_target().lanes) options.target = host_target();
+    options.target = target_of(i);
     options.threads = i % 5 == 4 ? 2 : 1;
     options.shortest_shared_seconds = 0;
     const QuantizedGraph graph = quantized(subject.network, quantization);
     const GraphC made = graph_as_c(graph.network.graph, options, graph.codes);
-    std::vector<std::string> flags = plain_flags;
-    if (i % 3 == 2) flags.insert(flags.end(), {"-fsanitize=address,undefined", "-fno-sanitize-recover=all"});
-    const Compared compared = run_c(subject, quantization, graph, made, options, flags);
-    products += count_of(compared.source, "LDI(w + 0)");
+    const Compared compared = run_c(subject, quantization, graph, made, options, flags_of(i));
+    products += testing::count_of(made.c.source, "LDI(w + 0)");
     with_ties += compared.ties > 0 ? 1 : 0;
-    EXPECT_EQ(compared.failure, "") << i << '\n' << network.str() << compared.source;
+    EXPECT_EQ(compared.failure, "") << i << '\n' << network.str() << made.c.source;
     if (compared.ties == 0) worst = std::max(worst, compared.error);
     EXPECT_LE(compared.error, compared.allowed)
         << compared.ties << " near ties, " << i << ", " << options.target.lanes << " lanes\n"
-        << network.str() << str(graph.network.graph) << str(made.program) << compared.source;
+        << network.str() << str(graph.network.graph) << str(made.program) << made.c.source;
   }
   std::printf("%zu networks, %zu products of bytes, %zu with values near a tie; largest error of the others %.1e\n",
               count, products, with_ties, worst);

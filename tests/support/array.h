@@ -69,16 +69,22 @@ inline double largest(const std::vector<double>& values) {
   return most;
 }
 
-/// The largest difference relative to the largest expected value (at least 1); infinity for other sizes or NaN.
-inline double difference(const std::vector<double>& found, const std::vector<double>& wanted) {
+/// The largest difference; infinity for other sizes or NaN.
+template <typename Value>
+double largest_difference(const std::vector<Value>& found, const std::vector<double>& wanted) {
   if (found.size() != wanted.size()) return INFINITY;
   double most = 0.0;
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const double d = std::abs(found[i] - wanted[i]);
+    const double d = std::abs(static_cast<double>(found[i]) - wanted[i]);
     if (std::isnan(d)) return INFINITY;
     most = std::max(most, d);
   }
-  return most / std::max(1.0, largest(wanted));
+  return most;
+}
+
+/// The same relative to the largest expected value (at least 1).
+inline double difference(const std::vector<double>& found, const std::vector<double>& wanted) {
+  return largest_difference(found, wanted) / std::max(1.0, largest(wanted));
 }
 
 /// Every element of `found` is what the reference says.

@@ -11,39 +11,33 @@ per line (network, batch, ours_ms, onnxruntime_ms, speed, difference, contended)
 
 import argparse
 import json
-import pathlib
-import subprocess
 import sys
 
 import exports
 import measure
 
-HERE = pathlib.Path(__file__).resolve().parent
-PYTHON = HERE.parents[1] / "build" / "peers" / "bin" / "python3"
 FLAGS = "-std=gnu11 -O3 -march=native -mprefer-vector-width=512 -ffp-contract=fast"
 NETWORKS = ["resnet20", "resnet18-32x32", "vgg16"]
 PEER = "onnxruntime-int8"
 
 
 def program(name, batch):
-    """The compiled network and its weights."""
+    """The folder of the compiled network and its weights."""
     out = exports.ROOT / "build" / "native" / "int8"
     exports.run(
         *(exports.PROGRAM, "bench", "int8", "--networks", name, "--batch", batch, "--seconds", 0, "--out", out)
     )
     folder = out / f"{name}-batch{batch}"
     exports.run("cc", *FLAGS.split(), "-o", folder / "net_main", folder / "net.c", folder / "net_main.c", "-lm")
-    return f"{folder}/net_main {folder}/net.weights {{input}} {{output}}"
+    return folder
 
 
 def case(name, batch, options):
     """The row of a case. @throws RuntimeError without a time of either."""
-    models = exports.folders(name, PYTHON)
-    command = [HERE / "run.py", "--folder", models, "--batch", batch, "--threads", 1, "--peer", PEER, "--json"]
+    models = exports.folders(name, exports.PYTHON)
     # Ranges of noise: what is right of ours was compared when it was written.
-    command += ["--tolerance", "inf", "--program", f"ours={program(name, batch)}", *options]
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
-    rows = {row["peer"]: row for row in map(json.loads, done.stdout.splitlines())}
+    peer_only = ["--peer", PEER, "--tolerance", "inf"]
+    rows = exports.timed(models, batch, 1, program(name, batch), *peer_only, *options)
     for who in ("ours", PEER):
         if who not in rows or rows[who]["error"]:
             raise RuntimeError(f"{name}, batch {batch}: {who}: {rows[who]['error'] if who in rows else 'no row'}")
@@ -79,7 +73,8 @@ def main():
                 continue
             rows.append(row)
             mark = "~" if row["contended"] else " "
-            line = f"{name:<20}{batch:>6}{row['ours_ms']:>12.4g}{mark}{row['onnxruntime_ms']:>18.4g}{row['speed']:>17.2f}"
+            ours, peer = f"{row['ours_ms']:.4g}", f"{row['onnxruntime_ms']:.4g}"
+            line = f"{name:<20}{batch:>6}{ours:>12}{mark}{peer:>18}{row['speed']:>17.2f}"
             print(json.dumps(row) if asked.json else line, flush=True)
     if not rows:
         sys.exit("bench_int8.py: no case has a time")

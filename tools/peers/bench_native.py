@@ -13,14 +13,10 @@ speed_vs_best_peer, contended, peers_ms). A case that fails is named and left ou
 import argparse
 import json
 import pathlib
-import subprocess
 import sys
 
 import exports
 import measure
-
-HERE = pathlib.Path(__file__).resolve().parent
-PYTHON = HERE.parents[1] / "build" / "peers" / "bin" / "python3"
 
 
 class Failed(Exception):
@@ -29,13 +25,10 @@ class Failed(Exception):
 
 def case(name, kernel, batch, threads, models, tune, options):
     tuned = ["--cpu", "native", "--tune", tune] if tune else []
-    c = exports.exported(name, "c", PYTHON, "--batch", batch, "--threads", threads, *tuned, kernel=kernel)
+    c = exports.exported(name, "c", exports.PYTHON, "--batch", batch, "--threads", threads, *tuned, kernel=kernel)
     exports.run("make", "--silent", "-C", c, "net_main")
-    command = [HERE / "run.py", "--folder", models, "--batch", batch, "--threads", threads, "--json", *options]
-    command += ["--program", f"ours={c}/net_main {c}/net.weights {{input}} {{output}}"]
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    ours = next((row for row in rows if row["peer"] == "ours"), None)
+    rows = exports.timed(models, batch, threads, c, *options)
+    ours = rows.get("ours")
     if ours is None or ours.get("error"):
         reason = ours["error"] if ours else "no row of ours"
         raise Failed(f"{name}, {kernel or 'no kernel'}, batch {batch}, {threads} threads: {reason}")
@@ -52,8 +45,8 @@ def case(name, kernel, batch, threads, models, tune, options):
         "best_peer": ours["best_peer"],
         "speed_vs_best_peer": ours["speed_vs_best_peer"],
         "difference": ours["difference"],
-        "contended": any(row.get("contended") for row in rows),
-        "peers_ms": {row["peer"]: row["ms_median"] for row in rows if row["peer"] != "ours" and row["ms_median"]},
+        "contended": any(row.get("contended") for row in rows.values()),
+        "peers_ms": {peer: row["ms_median"] for peer, row in rows.items() if peer != "ours" and row["ms_median"]},
     }
 
 
@@ -61,7 +54,7 @@ def cases(asked, options):
     """One row per case, as soon as it is measured."""
     for name in asked.network or exports.NETWORKS:
         for kernel in asked.kernel or [None]:
-            models = exports.folders(name, PYTHON, kernel)
+            models = exports.folders(name, exports.PYTHON, kernel)
             for batch in asked.batch or [1, 32]:
                 for threads in asked.threads or [1, 2]:
                     try:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The networks of the benchmark as `kasimir export` writes them, all forms of one with the same random weights."""
+"""The networks of the benchmark as `kasimir export` writes them, all forms of one with the same random weights, and
+what run.py measures of them."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -8,6 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build" / "release" / "kasimir"
+PYTHON = ROOT / "build" / "peers" / "bin" / "python3"
 NETWORKS = ["resnet20", "resnet18-32x32", "resnet18", "vgg16", "mobilenet_v2"]
 
 
@@ -37,3 +40,12 @@ def exported(name, form, python, *options, kernel=None):
 def folders(name, python, kernel=None):
     """What run.py reads of a network: the folders of its ONNX and its PyTorch form."""
     return ",".join(str(exported(name, form, python, kernel=kernel)) for form in ("onnx", "pytorch"))
+
+
+def timed(models, batch, threads, folder, *options):
+    """The rows of run.py by peer: `ours` is the program `net_main` of a folder, with its weights beside it."""
+    command = [ROOT / "tools" / "peers" / "run.py", "--json", "--folder", models, "--batch", batch]
+    command += ["--threads", threads, *options, "--program", f"ours={folder}/net_main {folder}/net.weights {{input}} {{output}}"]
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {row["peer"]: row for row in rows}

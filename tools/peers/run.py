@@ -281,7 +281,8 @@ def parse(arguments):
         parser.add_argument(f"--{name}", type=pathlib.Path)
     parser.add_argument("--batch", type=numbers, default=[1, 32], help="such as 1,32")
     parser.add_argument("--threads", type=numbers, default=[1, 2], help="such as 1,2")
-    parser.add_argument("--peer", action="append", choices=[*worker.PEERS, *worker.QUANTISED], help="repeatable (default: all in f32)")
+    peers = [*worker.PEERS, *worker.QUANTISED]
+    parser.add_argument("--peer", action="append", choices=peers, help="repeatable (default: all in f32)")
     parser.add_argument("--program", action="append", default=[], help="NAME=COMMAND of a program of ours, repeatable")
     parser.add_argument("--samples", type=int, default=10, help="that were not disturbed, of each (default 10)")
     parser.add_argument("--sample-ms", type=float, default=400, help="length of a sample (default 400)")

@@ -70,8 +70,8 @@ def pytorch(job, images, channels_last, mode=None):
 
 
 def quantised(model, name, images):
-    """The model's bytes after the static quantisation of ONNX Runtime: batch norms folded, activations u8 by their range
-    on the images, weights s8 per channel, as QuantizeLinear and DequantizeLinear."""
+    """The model's bytes after the static quantisation of ONNX Runtime: batch norms folded, activations u8 by their
+    range on the images, weights s8 per channel, as QuantizeLinear and DequantizeLinear."""
     import onnx
     from onnxruntime import quantization
     from onnxruntime.quantization.shape_inference import quant_pre_process

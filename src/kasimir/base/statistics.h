@@ -8,6 +8,11 @@ namespace kasimir {
 /// exp of the mean logarithm; 0 for an empty list. All values are positive: a failed check otherwise.
 double geometric_mean(const std::vector<double>& values);
 
+/// 0 for an empty list.
+double mean(const std::vector<double>& values);
+/// Of a sample, over n - 1; 0 for fewer than two values.
+double standard_deviation(const std::vector<double>& values);
+
 /// The middle value, or the mean of the two middle ones; 0 for an empty list.
 double median(std::vector<double> values);
 

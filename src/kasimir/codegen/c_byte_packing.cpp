@@ -8,12 +8,11 @@ std::int64_t extent_of(const FlatNest& nest, int loop) { return nest.loops[stati
 
 class Packing {
  public:
-  Packing(CText& text, const FlatNest& nest, const Contraction& of, const ByteProduct& bytes, const CTarget& target,
-          std::string codes)
+  Packing(CText& text, const FlatNest& nest, const Contraction& of, const CTarget& target, std::string codes)
       : text_(text),
         nest_(nest),
         of_(of),
-        bytes_(bytes),
+        bytes_(of.bytes.value()),
         b_(*nest.value[static_cast<std::size_t>(of.b)]),
         names_(nest.loops.size()),
         codes_(std::move(codes)),
@@ -86,9 +85,9 @@ class Packing {
 
 void write_byte_packing(CText& text, const FlatNest& nest, const Contraction& contraction, const RegisterBlock& block,
                         const CTarget& target, const PlaceOf& place, const std::string& packed) {
-  const ByteProduct bytes = find_byte_product(nest, contraction).value();
+  const ByteProduct& bytes = contraction.bytes.value();
   const Access& b = *nest.value[static_cast<std::size_t>(contraction.b)];
-  Packing packing(text, nest, contraction, bytes, target, place(b.tensor));
+  Packing packing(text, nest, contraction, target, place(b.tensor));
   text.open("");
   packing.write_weights(packed, static_cast<std::int64_t>(block.vectors) * target.lanes);
   if (bytes.corrected) {

@@ -21,6 +21,27 @@ bool unguarded(const FlatNest& flat) {
   return true;
 }
 
+std::optional<ByteProduct> byte_product(const FlatNest& nest, const Contraction& contraction) {
+  const Access& a = *nest.value[static_cast<std::size_t>(contraction.a)];
+  const Element& weights = nest.value[static_cast<std::size_t>(contraction.b)]->element;
+  if (!a.element.bytes || packed_bits(weights) == 0) return std::nullopt;
+  ByteProduct found;
+  for (auto loop = contraction.k.rbegin(); loop != contraction.k.rend(); ++loop) {
+    if (stride_of(a, *loop) != found.run_extent) break;
+    found.run_extent *= extent_of(nest, *loop);
+    ++found.run;
+  }
+  const std::int64_t all = contraction.k_extent(nest);
+  const std::int64_t widest = a.element.highest + a.element.zero;
+  const std::int64_t heaviest = std::max(-weights.lowest, weights.highest);
+  // Sums of two unsigned factors with a start of the same size.
+  if (found.run == 0 || 2 * all * widest * heaviest > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+  found.fours = all / found.run_extent * ((found.run_extent + 3) / 4);
+  found.corrected = a.element.zero != 0;
+  found.small = 2 * widest * heaviest < 1 << 15;
+  return found;
+}
+
 std::optional<Contraction> with_operands(const FlatNest& nest, int a, int b) {
   Contraction found;
   found.a = a;
@@ -50,6 +71,7 @@ std::optional<Contraction> with_operands(const FlatNest& nest, int a, int b) {
   std::ranges::stable_sort(found.outer, by(nest.out));
   std::ranges::stable_sort(found.pixels, by(nest.out));
   std::ranges::stable_sort(found.k, by(left));
+  found.bytes = byte_product(nest, found);
   return found;
 }
 
@@ -65,7 +87,7 @@ class Writer {
         place_(place),
         names_(nest.loops.size()),
         a_(*nest.value[static_cast<std::size_t>(of.a)]),
-        bytes_(find_byte_product(nest, of)),
+        bytes_(of.bytes),
         steps_(bytes_ ? bytes_->fours : of.k_extent(nest)) {
     if (!of.pixels.empty()) columns_ = of.pixels.back();
     if (of.pixels.size() > 1 && block.rows > 1) rows_ = of.pixels[of.pixels.size() - 2];
@@ -293,12 +315,7 @@ class Writer {
           text_, nest.epilogue, fmt::format("e{}_", vector),
           [&](std::size_t node) { return load(*nest_.epilogue[node]); }, value);
     const auto at = [&](const Access& out) { return address(out, names_, place_, offset(out, pixel) + lanes); };
-    if (!nest_.also.empty()) {
-      text_.line("const vf y{} = {};", vector, value);
-      value = fmt::format("y{}", vector);
-    }
-    write_store(text_, nest_.out.element, at(nest_.out), value, part);
-    write_copies(text_, nest, nest_.also, value, fmt::format("q{}_", vector), part, load, at);
+    write_stores(text_, nest, nest_.out, nest_.also, value, std::to_string(vector), part, load, at);
   }
 
   CText& text_;
@@ -309,7 +326,7 @@ class Writer {
   const PlaceOf& place_;
   std::vector<std::string> names_;
   const Access& a_;
-  std::optional<ByteProduct> bytes_;
+  const std::optional<ByteProduct>& bytes_;
   std::int64_t steps_;  ///< values of the packed operand for a channel
   int rows_ = -1;
   int columns_ = -1;
@@ -335,27 +352,6 @@ int packed_bits(const Element& element) {
   int bits = 2;
   while (element.lowest < -(1 << (bits - 1)) || element.highest >= 1 << (bits - 1)) ++bits;
   return bits;
-}
-
-std::optional<ByteProduct> find_byte_product(const FlatNest& nest, const Contraction& contraction) {
-  const Access& a = *nest.value[static_cast<std::size_t>(contraction.a)];
-  const Element& weights = nest.value[static_cast<std::size_t>(contraction.b)]->element;
-  if (!a.element.bytes || packed_bits(weights) == 0) return std::nullopt;
-  ByteProduct found;
-  for (auto loop = contraction.k.rbegin(); loop != contraction.k.rend(); ++loop) {
-    if (stride_of(a, *loop) != found.run_extent) break;
-    found.run_extent *= extent_of(nest, *loop);
-    ++found.run;
-  }
-  const std::int64_t all = contraction.k_extent(nest);
-  const std::int64_t widest = a.element.highest + a.element.zero;
-  const std::int64_t heaviest = std::max(-weights.lowest, weights.highest);
-  // Sums of two unsigned factors with a start of the same size.
-  if (found.run == 0 || 2 * all * widest * heaviest > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
-  found.fours = all / found.run_extent * ((found.run_extent + 3) / 4);
-  found.corrected = a.element.zero != 0;
-  found.small = 2 * widest * heaviest < 1 << 15;
-  return found;
 }
 
 RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction, const CTarget& target) {
@@ -391,7 +387,7 @@ RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction
 }
 
 std::int64_t packed_size(const FlatNest& nest, const Contraction& contraction, const CTarget& target) {
-  const auto bytes = find_byte_product(nest, contraction);
+  const auto& bytes = contraction.bytes;
   const std::int64_t steps = bytes ? bytes->fours + (bytes->corrected ? 1 : 0) : contraction.k_extent(nest);
   std::int64_t size = steps * round_up(extent_of(nest, contraction.m), target.lanes);
   for (int loop : contraction.outer) size *= extent_of(nest, loop);

@@ -61,6 +61,25 @@ std::string call(Fn fn, const std::string& a, const std::string& b, CNumbers num
   return {};
 }
 
+/// Stores a vector, or its first `part` lanes where that is not 0, rounded and clamped where the element is.
+void write_store(CText& text, const Element& element, const std::string& at, const std::string& value,
+                 std::int64_t part) {
+  if (element.rounded) {
+    const std::string codes = fmt::format("to_codes({}, {}.0f, {}.0f)", value, element.lowest, element.highest);
+    if (!element.bytes) return write_store(text, {}, at, fmt::format("__builtin_convertvector({}, vf)", codes), part);
+    const std::string moved = element.zero == 0 ? codes : fmt::format("{} + {}", codes, element.zero);
+    if (part > 0) {
+      text.line("st_codes_part({}, {}, {});", at, moved, part);
+    } else {
+      text.line("st_codes({}, {});", at, moved);
+    }
+  } else if (part > 0) {
+    text.line("st_part({}, {}, {});", at, value, part);
+  } else {
+    text.line("ST({}, {});", at, value);
+  }
+}
+
 }  // namespace
 
 std::string address(const Access& access, const std::vector<std::string>& loops, const PlaceOf& place,
@@ -126,33 +145,19 @@ std::string scalar_text(const Element& element, const std::string& at) {
   return element.zero == 0 ? fmt::format("(float)*({})", at) : fmt::format("((float)*({}) - {}.0f)", at, element.zero);
 }
 
-void write_store(CText& text, const Element& element, const std::string& at, const std::string& value,
-                 std::int64_t part) {
-  if (element.rounded) {
-    const std::string codes = fmt::format("to_codes({}, {}.0f, {}.0f)", value, element.lowest, element.highest);
-    if (!element.bytes) return write_store(text, {}, at, fmt::format("__builtin_convertvector({}, vf)", codes), part);
-    const std::string moved = element.zero == 0 ? codes : fmt::format("{} + {}", codes, element.zero);
-    if (part > 0) {
-      text.line("st_codes_part({}, {}, {});", at, moved, part);
-    } else {
-      text.line("st_codes({}, {});", at, moved);
-    }
-  } else if (part > 0) {
-    text.line("st_part({}, {}, {});", at, value, part);
-  } else {
-    text.line("ST({}, {});", at, value);
-  }
-}
-
-void write_copies(CText& text, const Nest& nest, const std::vector<FlatCopy>& copies, const std::string& result,
-                  const std::string& prefix, std::int64_t part,
+void write_stores(CText& text, const Nest& nest, const Access& out, const std::vector<FlatCopy>& also,
+                  const std::string& result, const std::string& unique, std::int64_t part,
                   const std::function<std::string(const Access& access)>& load,
                   const std::function<std::string(const Access& out)>& at) {
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    const FlatCopy& copy = copies[i];
+  if (also.empty()) return write_store(text, out.element, at(out), result, part);
+  const std::string name = "y" + unique;
+  text.line("const vf {} = {};", name, result);
+  write_store(text, out.element, at(out), name, part);
+  for (std::size_t i = 0; i < also.size(); ++i) {
+    const FlatCopy& copy = also[i];
     const std::string value = write_expression(
-        text, nest.also[i].value, fmt::format("{}{}_", prefix, i),
-        [&](std::size_t node) { return load(*copy.value[node]); }, result);
+        text, nest.also[i].value, fmt::format("q{}_{}_", unique, i),
+        [&](std::size_t node) { return load(*copy.value[node]); }, name);
     write_store(text, copy.out.element, at(copy.out), value, part);
   }
 }

@@ -42,14 +42,12 @@ std::string write_expression(CText& text, const std::vector<NestNode>& nodes, co
 std::string load_text(const Element& element, const std::string& at, std::int64_t stride, std::int64_t part);
 /// One of them as a float.
 std::string scalar_text(const Element& element, const std::string& at);
-/// Stores a vector, or its first `part` lanes where that is not 0, rounded and clamped where the element is.
-void write_store(CText& text, const Element& element, const std::string& at, const std::string& value,
-                 std::int64_t part);
 
-/// Writes what a nest gives beside its result (Nest::also), from the finished one. `load` reads an access in the order
-/// of the result, `at` is the address that a copy is written to.
-void write_copies(CText& text, const Nest& nest, const std::vector<FlatCopy>& copies, const std::string& result,
-                  const std::string& prefix, std::int64_t part,
+/// Stores a vector of a nest's finished results, or its first `part` lanes where that is not 0, rounded and clamped
+/// where the element is, and what the nest gives beside it (Nest::also). `unique` ends the names that this takes,
+/// `load` reads an access in the order of the result, `at` is the address that an access is written to.
+void write_stores(CText& text, const Nest& nest, const Access& out, const std::vector<FlatCopy>& also,
+                  const std::string& result, const std::string& unique, std::int64_t part,
                   const std::function<std::string(const Access& access)>& load,
                   const std::function<std::string(const Access& out)>& at);
 

@@ -362,13 +362,8 @@ class Loops {
       for (const auto& [loop, count] : steps) more += stride_of(out, loop) * count;
       return address(out, names_, place_, more);
     };
-    if (!nest_.also.empty()) {
-      text_.line("const vf y{} = {};", vector, result);
-      result = fmt::format("y{}", vector);
-    }
-    write_store(text_, nest_.out.element, at(nest_.out), result, part);
-    write_copies(
-        text_, nest, nest_.also, result, fmt::format("q{}_", vector), part,
+    write_stores(
+        text_, nest, nest_.out, nest_.also, result, std::to_string(vector), part,
         [&](const Access& access) { return load(access, low, vector, part, steps); }, at);
   }
 

@@ -37,10 +37,6 @@ double weight_rate(const NestProgram& program) {
   return bytes <= cache_bytes / 2 ? rates::cached_floats : rates::weight_floats;
 }
 
-}  // namespace
-
-namespace {
-
 /// Codes are multiplied as they are.
 bool reads_codes(const FlatNest& flat) {
   return std::ranges::any_of(flat.value, [](const auto& access) { return access && access->element.rounded; });

@@ -36,19 +36,6 @@ void write_repacking(CText& text, const std::vector<BoundIter>& loops, const Rep
 /// The same nest one element at a time in double precision: for what runs once.
 void write_scalar_loops(CText& text, const FlatNest& nest, const PlaceOf& place);
 
-/// A sum of products `out[g, p, m] = sum over k of a[g, p, k] * b[g, m, k]`, found in a nest. Loops are numbers of the
-/// flat nest's loops, outermost first.
-struct Contraction {
-  int a = -1;               ///< node of the value: the operand that is read element by element
-  int b = -1;               ///< node of the operand that is packed, the result being contiguous along its own loops
-  std::vector<int> outer;   ///< in both operands and the result, and loops of `b` alone that are not contiguous
-  std::vector<int> pixels;  ///< in `a` and the result
-  int m = -1;               ///< in `b` and the result, contiguous there
-  std::vector<int> k;       ///< in both, reduced
-  [[nodiscard]] std::int64_t k_extent(const FlatNest& nest) const;
-};
-std::optional<Contraction> find_contraction(const FlatNest& nest);
-
 /// A contraction of bytes: `a` holds codes of activations, whose last reduced loops walk neighbouring bytes, and `b`
 /// known codes of at most 8 bits. Four products at a time are summed in 32 bits, which hold every sum.
 struct ByteProduct {
@@ -58,7 +45,20 @@ struct ByteProduct {
   bool corrected = false;       ///< code 0 is another byte: each channel starts from -zero * sum of its weights
   bool small = false;           ///< a sum of two products is below 2^15
 };
-std::optional<ByteProduct> find_byte_product(const FlatNest& nest, const Contraction& contraction);
+
+/// A sum of products `out[g, p, m] = sum over k of a[g, p, k] * b[g, m, k]`, found in a nest. Loops are numbers of the
+/// flat nest's loops, outermost first.
+struct Contraction {
+  int a = -1;               ///< node of the value: the operand that is read element by element
+  int b = -1;               ///< node of the operand that is packed, the result being contiguous along its own loops
+  std::vector<int> outer;   ///< in both operands and the result, and loops of `b` alone that are not contiguous
+  std::vector<int> pixels;  ///< in `a` and the result
+  int m = -1;               ///< in `b` and the result, contiguous there
+  std::vector<int> k;       ///< in both, reduced
+  std::optional<ByteProduct> bytes = {};
+  [[nodiscard]] std::int64_t k_extent(const FlatNest& nest) const;
+};
+std::optional<Contraction> find_contraction(const FlatNest& nest);
 
 /// Bits of a known tensor of codes in the caller's weights: two's complement, one after another; 0: floats.
 int packed_bits(const Element& element);

@@ -18,12 +18,12 @@ struct Planned {
   std::optional<WindowProduct> product;
   std::int64_t packed = -1;       ///< place of the packed operand: in P, or in W where it is an activation
   bool packed_once = false;       ///< in P
-  bool bytes = false;             ///< a byte product
   std::int64_t scratch = -1;      ///< place in W
   std::int64_t scratch_size = 0;  ///< of one thread
   bool shared = false;            ///< all threads compute it together
   std::string packing_call = {};  ///< in C, where an activation is packed
   std::string call = {};          ///< in C
+  [[nodiscard]] bool bytes() const { return contraction && contraction->bytes; }
 };
 
 class Generator {
@@ -88,7 +88,7 @@ class Generator {
       if (tensor.role != Role::weight && tensor.role != Role::stat) continue;
       place_q_[t] = result_.weights_size;
       result_.weights.push_back({tensor.name, static_cast<int>(t), result_.weights_size, elements(tensor),
-                                 packed_bits(element_of(program_, static_cast<int>(t)))});
+                                 packed_bits(memory_.layouts[t].element)});
       result_.weights_size += result_.weights.back().floats();
     }
     for (const Nest& nest : program_.prepare) {
@@ -127,7 +127,6 @@ class Generator {
     if (std::holds_alternative<RegisterBlock>(method)) {
       planned.contraction = find_contraction(planned.flat);
       KASIMIR_CHECK(planned.contraction.has_value(), "nest {} is no sum of products", nest.name);
-      planned.bytes = find_byte_product(planned.flat, *planned.contraction).has_value();
       packed_node = planned.contraction->b;
       place_packed(planned, nest, packed_node, packed_size(planned.flat, *planned.contraction, options_.target));
     } else if (auto* winograd = std::get_if<WinogradBlock>(&planned.method)) {
@@ -175,7 +174,7 @@ class Generator {
   void place_packed(Planned& planned, const Nest& nest, int node, std::int64_t size) {
     const auto& read = std::get<BoundRead>(nest.value[static_cast<std::size_t>(node)]);
     planned.packed_once = program_.known[static_cast<std::size_t>(read.tensor)];
-    if (!planned.bytes) unpack(read.tensor);
+    if (!planned.bytes()) unpack(read.tensor);
     planned.packed = planned.packed_once ? take_p(size) : take_w(size);
   }
 
@@ -348,7 +347,7 @@ class Generator {
   /// The operand that is packed, in the nest and where it is packed.
   [[nodiscard]] static CArgument packed_argument(const Planned& of, bool written) {
     const std::string at = fmt::format("{} + {}", of.packed_once ? "P" : "W", of.packed);
-    if (of.bytes)
+    if (of.bytes())
       return {written ? "int *" : "const int *", "K", fmt::format("({}int *)({})", written ? "" : "const ", at)};
     return {written ? "float *restrict " : "const float *restrict ", "K", at};
   }
@@ -358,11 +357,11 @@ class Generator {
     const PlaceOf given = [this](int tensor) {
       return fmt::format("Q + {}", place_q_[static_cast<std::size_t>(tensor)]);
     };
-    CArguments arguments = arguments_of(of.bytes ? given : outside, {});
+    CArguments arguments = arguments_of(of.bytes() ? given : outside, {});
     arguments.add(packed_argument(of, true));
     CText body(1);
     const auto* block = std::get_if<RegisterBlock>(&of.method);
-    if (of.bytes) {
+    if (of.bytes()) {
       write_byte_packing(body, of.flat, *of.contraction, *block, options_.target, arguments.places(), "K");
     } else if (block != nullptr) {
       write_packing(body, of.flat, *of.contraction, *block, options_.target, arguments.places(), "K");

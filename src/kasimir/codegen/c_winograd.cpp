@@ -83,6 +83,7 @@ class Writer {
         a_(access(std::get<BoundRead>(nest.value[static_cast<std::size_t>(of.a)]))),
         b_(access(std::get<BoundRead>(nest.value[static_cast<std::size_t>(of.b)]))),
         out_(access_of(program, nest, plan, nest.out, nest.out_at)),
+        also_(copies_of(program, nest, plan)),
         size_(block.m + 2),
         inputs_(extent_of(nest, of.input)),
         outputs_(extent_of(nest, of.channel)),
@@ -351,8 +352,7 @@ class Writer {
           text_, nest_.epilogue, "e",
           [&](std::size_t node) { return load(access(std::get<BoundRead>(nest_.epilogue[node]))); }, value);
     const auto at = [&](const Access& out) { return address(out, names, place_); };
-    write_store(text_, out_.element, at(out_), value, part);
-    write_copies(text_, nest_, copies_of(program_, nest_, plan_), value, "q", part, load, at);
+    write_stores(text_, nest_, out_, also_, value, "", part, load, at);
   }
 
   CText& text_;
@@ -366,6 +366,7 @@ class Writer {
   Access a_;
   Access b_;
   Access out_;
+  std::vector<FlatCopy> also_;
   int size_;  ///< of a tile along each axis
   std::int64_t inputs_;
   std::int64_t outputs_;

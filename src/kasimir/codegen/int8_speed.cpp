@@ -1,30 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/codegen/int8_speed.h"
 
-#include "kasimir/base/error.h"
 #include "kasimir/base/rng.h"
 #include "kasimir/base/statistics.h"
 #include "kasimir/base/stopwatch.h"
+#include "kasimir/codegen/export.h"
 #include "kasimir/codegen/tune.h"
+#include "kasimir/number/catalog.h"
+#include "kasimir/number/fit.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace kasimir {
 namespace {
-
-/// What a layer gives is never negative.
-bool never_negative(const Network& network, int index) {
-  const Layer& layer = network.layer(index);
-  if (const auto* activation = std::get_if<layer::Activation>(&layer.op))
-    return activation->kind != layer::ActivationKind::hardswish;
-  const bool keeps =
-      std::holds_alternative<layer::Add>(layer.op) || std::holds_alternative<layer::Concat>(layer.op) ||
-      std::holds_alternative<layer::MaxPool>(layer.op) || std::holds_alternative<layer::AvgPool>(layer.op) ||
-      std::holds_alternative<layer::GlobalAvgPool>(layer.op) || std::holds_alternative<layer::Dropout>(layer.op);
-  return keeps && std::ranges::all_of(layer.inputs, [&](int from) { return never_negative(network, from); });
-}
 
 std::vector<Method> direct_methods(const NestProgram& program, const CTarget& target) {
   std::vector<Method> methods;
@@ -56,56 +45,36 @@ TimeRatio ratio_of(std::vector<double> ratios) {
   return {median(ratios), at(0.25), at(0.75)};
 }
 
-class Measurement {
- public:
-  Measurement(const Int8SpeedOptions& options, COptions names) : options_(options), names_(std::move(names)) {}
+/// Samples in turns, each a run that is not counted (the others have used the caches) and a median of some.
+Outcome<std::vector<std::vector<double>>> sample(std::vector<NativeNetwork>& networks, double seconds) {
+  std::vector<std::vector<double>> times(networks.size());
+  int counted = 1;
+  const Stopwatch watch;
+  while (times.front().size() < 3 || watch.seconds() < seconds)
+    for (std::size_t i = 0; i < networks.size(); ++i) {
+      const auto runs = networks[i].time(counted + 1);
+      if (!runs.ok()) return runs.rejection();
+      std::vector<double> each;
+      for (std::size_t r = 1; r < runs->size(); ++r) each.push_back((*runs)[r].cpu_ms);
+      times[i].push_back(median(each));
+      // About a tenth of a second.
+      if (i == 0) counted = std::clamp(static_cast<int>(100 / std::max(0.01, times[0].back())), 1, 200);
+    }
+  return times;
+}
 
-  /// Compiles; the answer is why not.
-  std::optional<Rejection> add(const CProgram& program, const std::vector<float>& weights) {
-    auto built = NativeNetwork::build(program, names_, weights, options_.native);
-    if (!built.ok()) return built.rejection();
-    networks_.push_back(*std::move(built));
-    return std::nullopt;
-  }
-  [[nodiscard]] NativeNetwork& last() { return networks_.back(); }
-  void drop_last() { networks_.pop_back(); }
-
-  /// Samples in turns, each a run that is not counted (the others have used the caches) and a median of some.
-  Outcome<std::vector<std::vector<double>>> sample() {
-    std::vector<std::vector<double>> times(networks_.size());
-    const Stopwatch watch;
-    while (times.front().size() < 3 || watch.seconds() < options_.seconds)
-      for (std::size_t i = 0; i < networks_.size(); ++i) {
-        const auto runs = networks_[i].time(runs_ + 1);
-        if (!runs.ok()) return runs.rejection();
-        std::vector<double> each;
-        for (std::size_t r = 1; r < runs->size(); ++r) each.push_back((*runs)[r].cpu_ms);
-        times[i].push_back(median(each));
-        // About a tenth of a second.
-        if (i == 0) runs_ = std::clamp(static_cast<int>(100 / std::max(0.01, times[0].back())), 1, 200);
-      }
-    return times;
-  }
-
- private:
-  const Int8SpeedOptions& options_;
-  COptions names_;
-  std::vector<NativeNetwork> networks_;
-  int runs_ = 1;
-};
-
-/// Between the products of bytes, whose program was added last, and loops.
-Outcome<double> difference_from_loops(Measurement& measurement, const NetworkC& quantised, const COptions& names) {
+/// Between the network's products of bytes, which `products` computes, and loops.
+Outcome<double> difference_from_loops(NativeNetwork& products, const NetworkC& network, const COptions& names,
+                                      const NativeOptions& native) {
   Rng rng(1);
-  std::vector<float> images(static_cast<std::size_t>(quantised.made.c.input_size));
+  std::vector<float> images(static_cast<std::size_t>(network.made.c.input_size));
   for (float& value : images) value = static_cast<float>(rng.normal());
-  const auto found = measurement.last().run(images);
+  const auto found = products.run(images);
   if (!found.ok()) return found.rejection();
-  const std::vector<Method> loops(quantised.made.program.run.size(), UseLoops{});
-  if (const auto failed = measurement.add(generate_c(quantised.made.program, loops, names), quantised.weights))
-    return *failed;
-  const auto expected = measurement.last().run(images);
-  measurement.drop_last();
+  const std::vector<Method> methods(network.made.program.run.size(), UseLoops{});
+  auto loops = NativeNetwork::build(generate_c(network.made.program, methods, names), names, network.weights, native);
+  if (!loops.ok()) return loops.rejection();
+  const auto expected = loops->run(images);
   if (!expected.ok()) return expected.rejection();
   return relative_difference(*found, *expected);
 }
@@ -114,25 +83,21 @@ Outcome<double> difference_from_loops(Measurement& measurement, const NetworkC& 
 
 Quantization quantization_for_speed(const NetworkPlan& plan, const std::vector<NamedTensor>& weights, int weight_bits,
                                     int activation_bits, float activation_step) {
+  const auto tensors = tensors_by_name(plan, weights);
+  const std::vector<bool> positive = never_negative(*plan.network);
   Quantization quantization;
   for (const WeightedPlace& of : weighted_places(plan)) {
     const Layer& layer = plan.network->layer(of.layer);
     QuantizedPlace place;
     place.weight = {weight_bits, true, true};
-    const bool negative = plan.replaced.contains(of.layer) || !never_negative(*plan.network, layer.inputs.front());
+    const bool negative = plan.replaced.contains(of.layer) || !positive[static_cast<std::size_t>(layer.inputs.front())];
     place.activation = {activation_bits, negative, false};
     place.activation_step = activation_step;
     place.channel_axes = of.channel_axes;
-    const auto tensor = std::ranges::find(weights, of.weight, &NamedTensor::name);
-    if (tensor == weights.end()) throw input_error("the weights lack tensor `{}`", of.weight);
-    std::int64_t slices = 1;
-    for (int axis = 0; axis < of.channel_axes; ++axis) slices *= of.shape[static_cast<std::size_t>(axis)];
-    const std::size_t size = tensor->values.size() / static_cast<std::size_t>(slices);
-    for (std::size_t at = 0; at < tensor->values.size(); at += size) {
-      float most = 0;
-      for (std::size_t i = at; i < at + size; ++i) most = std::max(most, std::abs(tensor->values[i]));
-      place.weight_steps.push_back(most > 0 ? most / static_cast<float>(place.weight.highest()) : 1.0F);
-    }
+    for (const QuantizerScale& scale :
+         fit_scales(of.weight, tensors.at(of.weight)->values, slice_count(of.shape, of.channel_axes),
+                    quantizer("symmetric"), range_estimator("min_max"), place.weight))
+      place.weight_steps.push_back(scale.step);
     quantization.emplace(of.weight, std::move(place));
   }
   return quantization;
@@ -152,20 +117,24 @@ Outcome<Int8Speed> measure_int8(const NetworkPlan& plan, const std::vector<Named
       if (const auto tuned = tune_network(*network, names, cache, {.seconds = options.tune_seconds}); !tuned.ok())
         return tuned.rejection();
   }
-  Measurement measurement(options, names);
   const NestProgram& floats = best->made.program;
   const CProgram direct = generate_c(floats, direct_methods(floats, names.target), names);
-  if (const auto failed = measurement.add(direct, best->weights)) return *failed;
-  for (const NetworkC* network : {&*best, &*quantised})
-    if (const auto failed = measurement.add(network->made.c, network->weights)) return *failed;
+  std::vector<NativeNetwork> networks;
+  using Candidate = std::pair<const CProgram*, const NetworkC*>;
+  for (const auto& [program, of] :
+       {Candidate(&direct, &*best), Candidate(&best->made.c, &*best), Candidate(&quantised->made.c, &*quantised)}) {
+    auto built = NativeNetwork::build(*program, names, of->weights, options.native);
+    if (!built.ok()) return built.rejection();
+    networks.push_back(*std::move(built));
+  }
   Int8Speed speed;
-  const auto difference = difference_from_loops(measurement, *quantised, names);
+  const auto difference = difference_from_loops(networks.back(), *quantised, names, options.native);
   if (!difference.ok()) return difference.rejection();
   speed.difference = *difference;
   if (!(speed.difference <= 0.01))
     return Rejection{"int8: products of bytes equal float loops",
                      fmt::format("they differ by {:.2g} of the largest score", speed.difference)};
-  const auto times = measurement.sample();
+  const auto times = sample(networks, options.seconds);
   if (!times.ok()) return times.rejection();
   const auto over = [&](std::size_t which) {
     std::vector<double> ratios;

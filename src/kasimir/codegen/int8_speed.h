@@ -9,7 +9,7 @@ namespace kasimir {
 
 /// A quantisation of every weighted place for measurements of speed, which no value changes: weights symmetric, with
 /// the step of each channel from its largest magnitude, activations with a given step, unsigned where they cannot be
-/// negative (behind relu and what keeps its sign).
+/// negative (behind relu and what keeps its sign). @throws Error (input) as tensors_by_name and fit_scales.
 Quantization quantization_for_speed(const NetworkPlan& plan, const std::vector<NamedTensor>& weights, int weight_bits,
                                     int activation_bits, float activation_step);
 

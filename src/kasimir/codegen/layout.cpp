@@ -79,6 +79,16 @@ std::vector<std::int64_t> signature(const BoundTensor& tensor, const TensorLayou
   return key;
 }
 
+Element element_of(const NestProgram& program, int tensor) {
+  const auto found = program.codes.find(tensor);
+  if (found == program.codes.end()) return {};
+  const IntegerFormat& format = found->second;
+  Element element{false, true, 0, format.lowest(), format.highest()};
+  element.bytes = format.bits <= 8 && !program.known[static_cast<std::size_t>(tensor)];
+  if (element.bytes && format.is_signed) element.zero = 1 << (format.bits - 1);
+  return element;
+}
+
 struct Buffer {
   std::vector<std::int64_t> key;
   std::int64_t size = 0;
@@ -108,16 +118,6 @@ std::vector<std::pair<int, int>> lifetimes(const NestProgram& program) {
 }
 
 }  // namespace
-
-Element element_of(const NestProgram& program, int tensor) {
-  const auto found = program.codes.find(tensor);
-  if (found == program.codes.end()) return {};
-  const IntegerFormat& format = found->second;
-  Element element{false, true, 0, format.lowest(), format.highest()};
-  element.bytes = format.bits <= 8 && !program.known[static_cast<std::size_t>(tensor)];
-  if (element.bytes && format.is_signed) element.zero = 1 << (format.bits - 1);
-  return element;
-}
 
 std::int64_t TensorLayout::floats() const {
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(float));

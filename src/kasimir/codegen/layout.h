@@ -13,7 +13,8 @@ namespace kasimir {
 /// The smallest multiple of `to` that is at least `value`.
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
-/// How a value is stored: as a float, or as one byte.
+/// How a value is stored: as a float, or as one byte. Codes of weights are floats in the prepared weights, of
+/// activations bytes where they fit.
 struct Element {
   bool bytes = false;    ///< code + zero
   bool rounded = false;  ///< whole numbers from `lowest` to `highest`; bytes are
@@ -22,9 +23,6 @@ struct Element {
   int highest = 0;
   bool operator==(const Element&) const = default;
 };
-/// Of a tensor of the program. Codes of weights are floats in the prepared weights, of activations bytes where they
-/// fit.
-Element element_of(const NestProgram& program, int tensor);
 
 /// In elements.
 struct TensorLayout {

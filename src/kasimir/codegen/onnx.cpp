@@ -8,7 +8,6 @@
 #include "kasimir/nest/inline_copies.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <set>
 
@@ -18,7 +17,6 @@ namespace {
 // The newest that runtimes of several years read: ONNX 1.12, 2022.
 constexpr std::int64_t operator_set = 17;
 constexpr std::int64_t format_version = 8;
-constexpr double norm_epsilon = 1e-5;  // of PyTorch's BatchNorm2d, with which networks are trained
 
 constexpr std::string_view check_script = R"(#!/usr/bin/env python3
 """Compares model.onnx with the stored scores of check.safetensors; needs numpy and onnxruntime."""
@@ -119,7 +117,7 @@ class NetworkNodes {
     if (folded_.contains(index_)) return input().name;
     return onnx_.node("BatchNormalization",
                       {map(), tensor("weight"), tensor("bias"), tensor("running_mean"), tensor("running_var")},
-                      layer_->name, {{"epsilon", static_cast<float>(norm_epsilon)}});
+                      layer_->name, {{"epsilon", static_cast<float>(layer::BatchNorm::epsilon)}});
   }
   std::string operator()(const layer::Activation& op) {
     flat_ = input().flat;
@@ -188,17 +186,17 @@ class NetworkNodes {
     for (std::size_t i = 0; i < layer_->inputs.size(); ++i) all.push_back(flat_ ? input(i).name : map(i));
     return all;
   }
-  [[nodiscard]] const NamedTensor& part(const std::string& layer, const char* name) const {
-    return *tensors_.at(fmt::format("{}.{}", layer, name));
+  [[nodiscard]] const NamedTensor& part(const char* name) const {
+    return *tensors_.at(fmt::format("{}.{}", layer_->name, name));
   }
   std::string tensor(const char* name) {
-    const NamedTensor& found = part(layer_->name, name);
+    const NamedTensor& found = part(name);
     return onnx_.tensor(found.name, found.shape, found.values);
   }
 
   /// The operands of a convolution or a fully connected layer.
   std::vector<std::string> products(const std::string& x, bool bias) {
-    const NamedTensor& weight = part(layer_->name, "weight");
+    const NamedTensor& weight = part("weight");
     const auto found = quantization_.find(weight.name);
     if (found == quantization_.end()) {
       std::vector<std::string> inputs{x, tensor("weight")};
@@ -208,7 +206,7 @@ class NetworkNodes {
     const QuantizedPlace& place = found->second;
     OnnxCodes codes = onnx_codes(weight, place);
     std::vector<float> added;
-    if (bias) added = part(layer_->name, "bias").values;
+    if (bias) added = part("bias").values;
     if (norms_.contains(weight.name)) fold_norm(norms_.at(weight.name), place, codes, added);
     std::vector<std::string> inputs{onnx_quantized(onnx_, x, place, layer_->name),
                                     onnx_weight(onnx_, weight.name, weight.shape, codes, place)};
@@ -218,16 +216,9 @@ class NetworkNodes {
 
   /// The norm's factor goes into the steps of the codes, its offset becomes a bias, if the codes allow it.
   void fold_norm(int norm, const QuantizedPlace& place, OnnxCodes& codes, std::vector<float>& bias) {
-    const std::string& name = plan_.network->layer(norm).name;
-    std::vector<double> factors;
-    const auto& gamma = part(name, "weight").values;
-    const auto& variance = part(name, "running_var").values;
-    for (std::size_t c = 0; c < gamma.size(); ++c)
-      factors.push_back(gamma[c] / std::sqrt(static_cast<double>(variance[c]) + norm_epsilon));
-    if (!multiply_codes(codes, factors, place.weight)) return;
-    const auto& beta = part(name, "bias").values;
-    const auto& mean = part(name, "running_mean").values;
-    for (std::size_t c = 0; c < gamma.size(); ++c) bias.push_back(static_cast<float>(beta[c] - mean[c] * factors[c]));
+    const NormFactors factors = norm_factors(plan_.network->layer(norm).name, tensors_);
+    if (!multiply_codes(codes, factors.factor, place.weight)) return;
+    for (const double offset : factors.offset) bias.push_back(static_cast<float>(offset));
     folded_.insert(norm);
   }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/codegen/onnx_quantized.h"
 
-#include "kasimir/number/quantizer.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -35,12 +33,9 @@ std::optional<std::vector<float>> steps_along(const std::vector<float>& steps, c
 }  // namespace
 
 OnnxCodes onnx_codes(const NamedTensor& weight, const QuantizedPlace& place) {
-  OnnxCodes codes;
+  OnnxCodes codes{weight_codes(weight.name, weight.values, place), {}};
   const std::size_t share = weight.values.size() / place.weight_steps.size();
-  for (std::size_t i = 0; i < weight.values.size(); ++i) {
-    codes.steps.push_back(place.weight_steps[i / share]);
-    codes.values.push_back(encode(weight.values[i], {codes.steps.back(), 0, 0}, place.weight));
-  }
+  for (std::size_t i = 0; i < weight.values.size(); ++i) codes.steps.push_back(place.weight_steps[i / share]);
   return codes;
 }
 

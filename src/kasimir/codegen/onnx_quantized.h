@@ -15,6 +15,7 @@ struct OnnxCodes {
   std::vector<float> steps;
 };
 
+/// @throws Error (input) for values that are not finite.
 OnnxCodes onnx_codes(const NamedTensor& weight, const QuantizedPlace& place);
 
 /// Multiplies the slices along the first axis, which are as many as there are factors: into the steps, and where a

@@ -4,10 +4,12 @@
 #include "kasimir/base/error.h"
 #include "kasimir/base/text.h"
 #include "kasimir/nest/expression.h"
+#include "kasimir/nest/passes.h"
 #include "kasimir/nest/substitute.h"
+#include "kasimir/number/fit.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 namespace kasimir {
 namespace {
@@ -48,9 +50,11 @@ class Quantizing {
 
   QuantizedGraph run() {
     require_places();
-    const std::vector<BoundStage> stages = std::move(graph_.stages);
-    graph_.stages.clear();
-    count_readers(stages);
+    readers_ = count_reads(graph_);
+    ++readers_[static_cast<std::size_t>(graph_.output)];
+    const std::vector<BoundStage> stages = std::exchange(graph_.stages, {});
+    for (const BoundStage& stage : stages)
+      if (const std::string* weight = place_of(stage)) keys_.push_back(key_of(stage, *weight));
     for (const BoundStage& stage : stages) {
       const std::string* weight = place_of(stage);
       if (weight == nullptr) {
@@ -92,16 +96,6 @@ class Quantizing {
                           place.activation_step);
       for (float step : place.weight_steps)
         if (!(step > 0)) throw input_error("a step of `{}` is {}, needed are positive numbers", name, step);
-    }
-  }
-
-  void count_readers(const std::vector<BoundStage>& stages) {
-    readers_.assign(graph_.tensors.size(), 0);
-    ++readers_[static_cast<std::size_t>(graph_.output)];
-    for (const BoundStage& stage : stages) {
-      for (const BoundNode& node : stage.nodes)
-        if (const auto* read = std::get_if<BoundRead>(&node)) ++readers_[static_cast<std::size_t>(read->tensor)];
-      if (const std::string* weight = place_of(stage)) keys_.push_back(key_of(stage, *weight));
     }
   }
 
@@ -217,7 +211,7 @@ class Quantizing {
   QuantizedGraph result_;
   const Quantization& quantization_;
   BoundGraph& graph_;
-  std::vector<std::int64_t> readers_;            ///< per tensor
+  std::vector<int> readers_;                     ///< per tensor
   std::vector<CodesKey> keys_;                   ///< per place
   std::vector<std::pair<CodesKey, int>> codes_;  ///< and the tensor
   std::map<int, std::size_t> defined_by_;        ///< tensor: its stage
@@ -266,19 +260,19 @@ QuantizedGraph quantized(NetworkGraph network, const Quantization& quantization)
   return Quantizing(std::move(network), quantization).run();
 }
 
-float code_of(float value, float step, const IntegerFormat& format) {
-  return std::clamp(std::nearbyint(value / step), static_cast<float>(format.lowest()),
-                    static_cast<float>(format.highest()));
-}
-
 std::vector<NamedTensor> quantized_tensors(const std::vector<NamedTensor>& weights, const Quantization& quantization) {
   std::vector<NamedTensor> result = weights;
   for (const auto& [name, place] : quantization) {
     const auto tensor = std::ranges::find(result, name, &NamedTensor::name);
     if (tensor == result.end()) throw input_error("the weights lack tensor `{}`", name);
-    const std::size_t slice = tensor->values.size() / place.weight_steps.size();
-    for (std::size_t i = 0; i < tensor->values.size(); ++i)
-      tensor->values[i] = code_of(tensor->values[i], place.weight_steps[i / slice], place.weight);
+    const auto& steps = place.weight_steps;
+    if (steps.empty() || tensor->values.size() % steps.size() != 0)
+      throw input_error("tensor `{}` has {} values, which {} steps cannot share", name, tensor->values.size(),
+                        steps.size());
+    std::vector<QuantizerScale> scales;
+    for (const float step : steps) scales.push_back({step, 0, 0});
+    const auto codes = encode_all(fmt::format("tensor `{}`", name), tensor->values, scales, place.weight);
+    tensor->values.assign(codes.begin(), codes.end());
     NamedTensor scale{scale_name(name), {}, true, place.weight_steps};
     for (float& step : scale.values) step *= place.activation_step;
     result.push_back(std::move(scale));
@@ -288,10 +282,9 @@ std::vector<NamedTensor> quantized_tensors(const std::vector<NamedTensor>& weigh
 }
 
 void mark_codes(NestProgram& program, const CodeTensors& codes) {
-  constexpr std::string_view lifted = ".lifted";
   for (std::size_t t = 0; t < program.tensors.size(); ++t) {
     std::string_view name = program.tensors[t].name;
-    while (name.ends_with(lifted)) name.remove_suffix(lifted.size());
+    while (name.ends_with(lifted_suffix)) name.remove_suffix(lifted_suffix.size());
     const auto found = codes.find(std::string(name));
     if (found != codes.end()) program.codes.emplace(static_cast<int>(t), found->second);
   }

@@ -28,11 +28,9 @@ struct QuantizedGraph {
 QuantizedGraph quantized(NetworkGraph network, const Quantization& quantization);
 
 /// What quantized() adds to the tensors of a network: weights of places are codes, steps and scales are tensors of
-/// their own. Tensors that are no weight of a place stay. @throws Error (input) for a place that the weights lack.
+/// their own. Tensors that are no weight of a place stay. @throws Error (input) for a place that the weights lack, and
+/// for one whose values its steps cannot share or are not all finite.
 std::vector<NamedTensor> quantized_tensors(const std::vector<NamedTensor>& weights, const Quantization& quantization);
-
-/// The code of a value: clamp(round(value / step)), ties to even, in single precision.
-float code_of(float value, float step, const IntegerFormat& format);
 
 /// Says which tensors of the program are codes: those of the graph and what passes made of them. Codes of a value that
 /// others read too are written with it (Nest::also). The batch is not cut yet.

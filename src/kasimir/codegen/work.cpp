@@ -91,7 +91,7 @@ class NestWork {
     const double channels = rounded_up(extent(contraction->m), target_.lanes);
     double vectors =
         static_cast<double>(nest_.points()) / static_cast<double>(extent(contraction->m)) * channels / lanes();
-    if (const auto bytes = find_byte_product(flat_, *contraction))
+    if (const auto& bytes = contraction->bytes)
       vectors *= static_cast<double>(bytes->fours) / static_cast<double>(contraction->k_extent(flat_));
     add(Work::products, vectors);
     double pixels = 1;

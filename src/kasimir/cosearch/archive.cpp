@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/cosearch/archive.h"
 
+#include "kasimir/cosearch/loads.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -34,10 +36,9 @@ const ArchiveEntry* ChoiceArchive::find(const ChoiceDesign& design) const {
 }
 
 const ArchiveEntry* ChoiceArchive::best(double target) const {
-  constexpr double slack = 1 + 1e-9;  // sums of the same loads in another order
   const ArchiveEntry* best = nullptr;
   for (const ArchiveEntry& entry : entries_)
-    if (entry.cost <= target * slack && (best == nullptr || entry.score > best->score)) best = &entry;
+    if (within_target(entry.cost, target) && (best == nullptr || entry.score > best->score)) best = &entry;
   return best;
 }
 

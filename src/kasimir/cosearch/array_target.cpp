@@ -2,11 +2,10 @@
 #include "kasimir/cosearch/array_target.h"
 
 #include "kasimir/base/error.h"
-#include "kasimir/base/stopwatch.h"
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <map>
 
 namespace kasimir {
 namespace {
@@ -81,16 +80,16 @@ ArrayTarget::ArrayTarget(ChoiceSpace space, const BlockProblems& problems, const
     : space_(std::move(space)), options_(options) {
   require_fit(problems, space_);
   if (options.objective == Objective::weighted) throw input_error("objective weighted, needed: latency, energy or edp");
-  std::set<std::string> different;
-  for (const auto& block : problems.choices)
-    for (const auto& op : block)
-      for (const auto& list : op)
-        for (const Problem& problem : list) different.insert(str(problem));
-  for (const Problem& problem : problems.outside) different.insert(str(problem));
-  const auto add = [&](const Problem& problem, const std::string& where) {
-    const std::size_t at = place(problem, architecture, where);
-    if (options_.progress) options_.progress(mapped_.size(), different.size());
-    return at;
+  struct Different {
+    const Problem* problem;
+    std::string where;  // first met
+  };
+  std::vector<Different> different;
+  std::map<std::string, std::size_t> known;
+  const auto add = [&](const Problem& problem, std::string where) {
+    const auto [at, is_new] = known.emplace(str(problem), different.size());
+    if (is_new) different.push_back({&problem, std::move(where)});
+    return at->second;
   };
   for (std::size_t l = 0; l < problems.choices.size(); ++l) {
     places_.emplace_back();
@@ -103,21 +102,14 @@ ArrayTarget::ArrayTarget(ChoiceSpace space, const BlockProblems& problems, const
     }
   }
   for (const Problem& problem : problems.outside) outside_.push_back(add(problem, "outside the blocks"));
-}
-
-std::size_t ArrayTarget::place(const Problem& problem, const Architecture& architecture, const std::string& where) {
-  const std::string text = str(problem);
-  const auto known = std::find(texts_.begin(), texts_.end(), text);
-  const auto at = static_cast<std::size_t>(known - texts_.begin());
-  if (known != texts_.end()) return at;
-  mapped_.push_back(map_layer(problem, architecture, where));
-  texts_.push_back(text);
-  return at;
+  for (const Different& one : different) {
+    mapped_.push_back(map_layer(*one.problem, architecture, one.where));
+    if (options_.progress) options_.progress(mapped_.size(), different.size());
+  }
 }
 
 ArrayTarget::Mapped ArrayTarget::map_layer(const Problem& problem, const Architecture& architecture,
-                                           const std::string& where) {
-  const Stopwatch watch;
+                                           const std::string& where) const {
   const CostModel model(problem, architecture, options_.evaluation);
   std::vector<Objective> objectives{options_.objective};
   if (options_.objective == Objective::energy_delay)
@@ -135,7 +127,6 @@ ArrayTarget::Mapped ArrayTarget::map_layer(const Problem& problem, const Archite
       throw unsolved_error("{}: {}", where, explain(model, search, answer))
           .note(fmt::format("{} evaluations were allowed", options_.evaluations));
   }
-  seconds_ += watch.seconds();
   return front_of(std::move(points));
 }
 
@@ -227,8 +218,9 @@ LoadTable ArrayTarget::table(const Loads& loads) const {
 }
 
 Accelerator ArrayTarget::optimise(const ChoiceDesign& design) {
-  const double price = adapts() ? best_price(layers_of(design)) : 0;
-  const Sums sums = sums_of(design);
+  const std::vector<std::size_t> layers = layers_of(design);
+  const double price = adapts() ? best_price(layers) : 0;
+  const Sums sums = at_price(layers, price);
   Accelerator result{
       table([&](const Mapped& points) { return cheapest(points, price); }),
       {},

@@ -54,14 +54,12 @@ class ArrayTarget : public HardwareTarget {
   };
   [[nodiscard]] Sums sums_of(const ChoiceDesign& design) const;
   [[nodiscard]] std::size_t different_layers() const { return mapped_.size(); }
-  /// Of all searches for mappings.
-  [[nodiscard]] double mapping_seconds() const { return seconds_; }
 
  private:
   /// A layer's mappings, by growing cycles and falling energy.
   using Mapped = std::vector<Sums>;
-  [[nodiscard]] Mapped map_layer(const Problem& problem, const Architecture& architecture, const std::string& where);
-  std::size_t place(const Problem& problem, const Architecture& architecture, const std::string& where);
+  [[nodiscard]] Mapped map_layer(const Problem& problem, const Architecture& architecture,
+                                 const std::string& where) const;
   [[nodiscard]] std::vector<std::size_t> layers_of(const ChoiceDesign& design) const;
   [[nodiscard]] Sums at_price(const std::vector<std::size_t>& layers, double price) const;
   [[nodiscard]] double best_price(const std::vector<std::size_t>& layers) const;
@@ -70,11 +68,9 @@ class ArrayTarget : public HardwareTarget {
 
   ChoiceSpace space_;
   ArrayTargetOptions options_;
-  std::vector<std::string> texts_;  // of the different layers
-  std::vector<Mapped> mapped_;
+  std::vector<Mapped> mapped_;  // the different layers
   std::vector<std::vector<std::vector<std::vector<std::size_t>>>> places_;
   std::vector<std::size_t> outside_;
-  double seconds_ = 0;
 };
 
 }  // namespace kasimir

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::array<std::string_view, 7> names{"joint",      "operators_only", "bits_only", "accelerator_only",
                                                 "sequential", "random",         "original"};
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Runs one method with one trainer, so that searches that follow each other go on with its weights.
 class Method {
@@ -25,8 +24,7 @@ class Method {
         space_(hardware.space()),
         options_(options),
         trainer_(factory(options.search.seed)),
-        widest_(
-            static_cast<std::size_t>(std::max_element(space_.bits.begin(), space_.bits.end()) - space_.bits.begin())) {}
+        widest_(widest_bits(space_)) {}
 
   MethodResult run(SearchMethod method) {
     const Stopwatch watch;
@@ -82,7 +80,7 @@ class Method {
     search(one);
   }
 
-  // The operator whose network of that operator, elsewhere the first ones, costs most.
+  // Of each block the operator whose loads at the widest bits add up to most in the table of the bound.
   std::vector<std::size_t> costliest_ops() {
     std::vector<std::size_t> ops;
     const LoadTable& loads = hardware_.bound(ChoiceDesign(space_.blocks.size(), {0, widest_})).loads;
@@ -90,8 +88,7 @@ class Method {
       std::size_t most = 0;
       double largest = -1;
       for (std::size_t o = 0; o < space_.blocks[l].ops.size(); ++o) {
-        double sum = 0;
-        for (const PartLoad& one : loads.loads[l][o][widest_]) sum += one.load;
+        const double sum = total_load(loads.loads[l][o][widest_]);
         if (sum <= largest) continue;
         largest = sum;
         most = o;
@@ -214,21 +211,19 @@ class Method {
     Rng rng(options_.search.seed, 1);
     constexpr int most_misses = 50;
     for (int misses = 0; left() >= trainer_.validation_cost && misses < most_misses;) {
-      const std::optional<Decoded> one = random_design(rng);
+      const std::optional<Decoded> one = random_within_target(rng);
       const bool fresh = one && result_.archive.find(one->design) == nullptr;
       misses = fresh ? 0 : misses + 1;
       if (fresh) validate(one->design, one->cost);
     }
   }
 
-  std::optional<Decoded> random_design(Rng& rng) {
+  std::optional<Decoded> random_within_target(Rng& rng) {
     constexpr int tries = 200;
     for (int i = 0; i < tries; ++i) {
-      ChoiceDesign design;
-      for (const BlockSpace& block : space_.blocks)
-        design.push_back({rng.below(block.ops.size()), rng.below(space_.bits.size())});
+      ChoiceDesign design = random_design(space_, rng);
       const double cost = timed_cost(design);
-      if (cost <= options_.search.target) return Decoded{design, 0, cost};
+      if (cost <= options_.search.target) return Decoded{std::move(design), 0, cost};
     }
     // Hardly any network meets the target: the best by random scores is one that does.
     ChoiceTable scores = choice_table(space_);
@@ -242,18 +237,17 @@ class Method {
   }
 
   void original() {
-    constexpr std::size_t epochs = 90;  // of its search on CIFAR; one look each
     CosearchOptions one = options_.search;
     one.mode = sampling_mode("proxy");
     one.form = CostForm::original;
     one.control.control = Control::doubling;
-    one.look_every = std::max<std::size_t>(1, one.choice_steps / epochs);
+    one.look_every = original_look_every(one.choice_steps);
     search(one);
   }
 
   void finish(double seconds) {
     for (const ArchiveEntry& entry : result_.archive.entries())
-      if (entry.cost <= options_.search.target * (1 + 1e-9))
+      if (within_target(entry.cost, options_.search.target))
         result_.finalists.push_back({entry.design, entry.score, entry.cost, 0});
     std::stable_sort(result_.finalists.begin(), result_.finalists.end(),
                      [](const auto& a, const auto& b) { return a.score > b.score; });
@@ -285,6 +279,11 @@ const std::vector<SearchMethod>& search_methods() {
       SearchMethod::joint,      SearchMethod::operators_only, SearchMethod::bits_only, SearchMethod::accelerator_only,
       SearchMethod::sequential, SearchMethod::random,         SearchMethod::original};
   return all;
+}
+
+std::size_t original_look_every(std::size_t choice_steps) {
+  constexpr std::size_t epochs = 90;  // of its search on CIFAR, after 30 of warm-up
+  return std::max<std::size_t>(1, choice_steps / epochs);
 }
 
 double budget_of(const CosearchOptions& options, const ChoiceTrainer& trainer) {

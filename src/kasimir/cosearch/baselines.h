@@ -24,6 +24,8 @@ std::string_view name_of(SearchMethod method);
 /// @throws Error (input) with the nearest names.
 SearchMethod parse_search_method(std::string_view name);
 const std::vector<SearchMethod>& search_methods();
+/// Choice steps between looks that Auto-NBA's release takes, one look an epoch.
+std::size_t original_look_every(std::size_t choice_steps);
 
 struct MethodOptions {
   CosearchOptions search;                       ///< of the joint search; its steps set the budget of all
@@ -44,29 +46,5 @@ struct MethodResult {
 /// data.
 MethodResult run_method(SearchMethod method, const TrainerFactory& factory, HardwareTarget& hardware,
                         const MethodOptions& options);
-
-/// A method over seeds and targets.
-struct MethodRow {
-  SearchMethod method = SearchMethod::joint;
-  std::vector<double> hypervolumes;  ///< one for each seed, of the finalists for all targets
-  std::vector<double> best_scores;   ///< one for each seed and target; where nothing met it, the reference score
-  double met = 0;                    ///< share of seeds and targets where a finalist met the target
-  double spent = 0;                  ///< mean of one run
-};
-
-struct ComparisonOptions {
-  std::vector<double> targets;
-  std::vector<std::uint64_t> seeds{1, 2, 3, 4, 5};
-  std::vector<SearchMethod> methods = search_methods();
-  double reference_score = 0;  ///< of the hypervolume, fixed beforehand
-  double reference_cost = 0;   ///< 0: twice the largest target
-  std::function<void(SearchMethod, std::uint64_t seed, double target, const MethodResult&)> done;  ///< after each run
-};
-/// Runs all methods for all seeds and targets. @throws Error (input) without targets, seeds or methods.
-std::vector<MethodRow> compare_methods(const TrainerFactory& factory, HardwareTarget& hardware,
-                                       const MethodOptions& options, const ComparisonOptions& comparison);
-/// As a table: means with standard deviations over seeds, and how often the first row's hypervolume is larger, paired
-/// by seed.
-std::string str(const std::vector<MethodRow>& rows);
 
 }  // namespace kasimir

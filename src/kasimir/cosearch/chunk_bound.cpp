@@ -82,12 +82,7 @@ Price best_price(const std::vector<ChunkCosts>& chunks, const std::vector<LayerP
 }  // namespace
 
 HardwareTarget::Bound ChunkTarget::bound(const ChoiceDesign& near) {
-  std::vector<LayerPlace> layers = outside_;
-  for (std::size_t l = 0; l < near.size(); ++l) {
-    const auto& more = places_[l][near[l].op][near[l].bits];
-    layers.insert(layers.end(), more.begin(), more.end());
-  }
-  const Price price = best_price(chunks_, layers, options_.budget);
+  const Price price = best_price(chunks_, layers_of(near), options_.budget);
   // Of each kind: its fastest shape, its priced bound, the least traffic.
   struct Floor {
     double cycles = infinity, priced = infinity, bits = infinity;

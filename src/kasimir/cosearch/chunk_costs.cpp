@@ -4,29 +4,8 @@
 #include "kasimir/hardware/pipeline/layer_traits.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace kasimir {
-namespace {
-
-bool no_worse(const ChunkLayerCost& a, const ChunkLayerCost& b) {
-  return a.cycles <= b.cycles && a.resources.dsp <= b.resources.dsp && a.resources.bram18 <= b.resources.bram18 &&
-         a.resources.lut <= b.resources.lut && a.resources.dram_bits <= b.resources.dram_bits;
-}
-
-bool beats(const std::vector<ChunkLayerCost>& a, const std::vector<ChunkLayerCost>& b) {
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!no_worse(a[i], b[i])) return false;
-  return true;
-}
-
-double all_cycles(const std::vector<ChunkLayerCost>& costs) {
-  double sum = 0;
-  for (const ChunkLayerCost& cost : costs) sum += cost.cycles;
-  return sum;
-}
-
-}  // namespace
 
 ChunkCost ChunkCosts::cost(std::size_t shape, const std::vector<double>& times) const {
   ChunkCost sum;
@@ -60,19 +39,9 @@ std::vector<ChunkLayerCost> costs_on(const ChunkCosts& chunk, const ChunkShape& 
 
 void fill_costs(ChunkCosts& chunk, const ChunkTargetOptions& options) {
   const std::vector<ChunkShape> shapes = effective_shapes(nba_space(chunk.name, options.input, options.free_mode));
-  std::vector<std::vector<ChunkLayerCost>> costs(shapes.size());
-  std::vector<double> sums(shapes.size());
-  for (std::size_t s = 0; s < shapes.size(); ++s) {
-    costs[s] = costs_on(chunk, shapes[s]);
-    sums[s] = all_cycles(costs[s]);
-  }
-  std::vector<std::size_t> order(shapes.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sums[a] < sums[b]; });
-  for (const std::size_t s : order) {
-    const bool beaten = std::any_of(chunk.costs.rbegin(), chunk.costs.rend(),
-                                    [&](const auto& other) { return beats(other, costs[s]); });
-    if (beaten) continue;
+  std::vector<std::vector<ChunkLayerCost>> costs;
+  for (const ChunkShape& shape : shapes) costs.push_back(costs_on(chunk, shape));
+  for (const std::size_t s : unbeaten_shapes(costs)) {
     chunk.shapes.push_back(shapes[s]);
     chunk.costs.push_back(std::move(costs[s]));
   }

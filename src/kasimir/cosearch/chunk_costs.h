@@ -26,7 +26,7 @@ struct ChunkTargetOptions {
   ResourceBudget budget = auto_nba_budget();
   NbaInput input = NbaInput::cifar;  ///< whose sizes and tiles the chunks have
   bool free_mode = false;            ///< search what is unrolled too
-  /// Of the exact solver; with fewer, it is faster and its answers are within last_gap() of the optimum.
+  /// Of the exact solver; with fewer, it is faster and its answers need not be optimal.
   std::size_t solver_states = 200;
 };
 

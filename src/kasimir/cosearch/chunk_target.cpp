@@ -33,6 +33,11 @@ ResourceBudget left_of(const ResourceBudget& budget, const Resources& used) {
   return left;
 }
 
+// Whether any kind of a chunk's layers occurs.
+bool is_used(const std::vector<double>& times) {
+  return std::any_of(times.begin(), times.end(), [](double t) { return t > 0; });
+}
+
 // The fastest shape for one of each kind within the budget; the smallest if none fits.
 std::size_t shape_within(const ChunkCosts& chunk, const ResourceBudget& left, const ResourceBudget& all) {
   const std::vector<double> once(chunk.kinds.size(), 1);
@@ -77,12 +82,19 @@ ChunkTarget::ChunkTarget(ChoiceSpace space, const ChunkChoiceLayers& layers, con
 
 bool ChunkTarget::memory_limited() const { return std::isfinite(options_.budget.dram_bits_per_cycle); }
 
+std::vector<LayerPlace> ChunkTarget::layers_of(const ChoiceDesign& design) const {
+  std::vector<LayerPlace> layers = outside_;
+  for (std::size_t l = 0; l < design.size(); ++l) {
+    const auto& more = places_[l][design[l].op][design[l].bits];
+    layers.insert(layers.end(), more.begin(), more.end());
+  }
+  return layers;
+}
+
 std::vector<ChunkTarget::Times> ChunkTarget::times_of(const ChoiceDesign& design) const {
   std::vector<Times> times;
   for (const ChunkCosts& chunk : chunks_) times.emplace_back(chunk.kinds.size(), 0);
-  for (const LayerPlace& place : outside_) times[place.chunk][place.kind] += 1;
-  for (std::size_t l = 0; l < design.size(); ++l)
-    for (const LayerPlace& place : places_[l][design[l].op][design[l].bits]) times[place.chunk][place.kind] += 1;
+  for (const LayerPlace& place : layers_of(design)) times[place.chunk][place.kind] += 1;
   return times;
 }
 
@@ -101,7 +113,7 @@ PipelineProblem ChunkTarget::problem_of(const std::vector<Times>& times, std::ve
   PipelineProblem problem;
   problem.budget = options_.budget;
   for (std::size_t c = 0; c < chunks_.size(); ++c) {
-    if (std::all_of(times[c].begin(), times[c].end(), [](double t) { return t == 0; })) continue;
+    if (!is_used(times[c])) continue;
     used.push_back(c);
     problem.names.push_back(chunks_[c].name);
     problem.options.push_back(options_of(c, times[c]));
@@ -117,7 +129,6 @@ double ChunkTarget::cost(const ChoiceDesign& design) {
   double cycles = 0;  // a network of skips only
   if (!used.empty()) {
     const PipelineAnswer answer = solve_pipeline(problem, {.states = options_.solver_states});
-    last_gap_ = answer.gap();
     cycles = answer.found ? answer.cycles : infinity;
   }
   known_costs_[design] = cycles;
@@ -132,7 +143,6 @@ Accelerator ChunkTarget::optimise(const ChoiceDesign& design) {
   Resources taken;
   if (!used.empty()) {
     const PipelineAnswer answer = solve_pipeline(problem, {.states = options_.solver_states});
-    last_gap_ = answer.gap();
     for (std::size_t i = 0; i < used.size(); ++i) places[used[i]] = problem.options[i][answer.choice[i]].shape;
     taken = answer.resources;
     const std::vector<double> found = duals_of(problem, answer.cycles, used);
@@ -211,7 +221,7 @@ Accelerator ChunkTarget::with_places(const std::vector<std::size_t>& places) con
 std::string ChunkTarget::text_of(const std::vector<std::size_t>& places, const std::vector<Times>& times) const {
   std::string text;
   for (std::size_t c = 0; c < chunks_.size(); ++c) {
-    if (std::all_of(times[c].begin(), times[c].end(), [](double t) { return t == 0; })) continue;
+    if (!is_used(times[c])) continue;
     const ChunkShape& s = chunks_[c].shapes[places[c]];
     const ChunkCost cost = chunks_[c].cost(places[c], times[c]);
     text +=
@@ -226,8 +236,7 @@ Resources ChunkTarget::resources_of(const Accelerator& accelerator, const Choice
   const std::vector<Times> times = times_of(design);
   Resources sum;
   for (std::size_t c = 0; c < chunks_.size(); ++c)
-    if (std::any_of(times[c].begin(), times[c].end(), [](double t) { return t > 0; }))
-      sum = sum + chunks_[c].cost(accelerator.shape[c], times[c]).resources();
+    if (is_used(times[c])) sum = sum + chunks_[c].cost(accelerator.shape[c], times[c]).resources();
   return sum;
 }
 
@@ -235,13 +244,6 @@ double ChunkTarget::cost_on(const Accelerator& accelerator, const ChoiceDesign& 
   KASIMIR_CHECK(accelerator.shape.size() == chunks_.size(), "{} shapes", accelerator.shape.size());
   if (!within(resources_of(accelerator, design), options_.budget)) return infinity;
   return cost_of(accelerator.loads, design);
-}
-
-NbaDesign ChunkTarget::shapes_of(const Accelerator& accelerator) const {
-  KASIMIR_CHECK(accelerator.shape.size() == chunks_.size(), "{} shapes", accelerator.shape.size());
-  NbaDesign design;
-  for (std::size_t c = 0; c < chunks_.size(); ++c) design[chunks_[c].name] = chunks_[c].shapes[accelerator.shape[c]];
-  return design;
 }
 
 Accelerator ChunkTarget::with_shapes(const NbaDesign& shapes) {

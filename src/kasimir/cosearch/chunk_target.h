@@ -39,16 +39,13 @@ class ChunkTarget : public HardwareTarget {
 
   /// An accelerator with given shapes. @throws Error (input) for a chunk with layers but without a shape.
   Accelerator with_shapes(const NbaDesign& shapes);
-  /// The shapes of an accelerator of this target, by chunk.
-  [[nodiscard]] NbaDesign shapes_of(const Accelerator& accelerator) const;
   /// Amounts that a design takes on an accelerator of this target.
   [[nodiscard]] Resources resources_of(const Accelerator& accelerator, const ChoiceDesign& design) const;
-  /// Of the last solved design: proved, relative distance to the optimum.
-  [[nodiscard]] double last_gap() const { return last_gap_; }
 
  private:
   /// How often each kind of a chunk's layers occurs.
   using Times = std::vector<double>;
+  [[nodiscard]] std::vector<LayerPlace> layers_of(const ChoiceDesign& design) const;
   [[nodiscard]] std::vector<Times> times_of(const ChoiceDesign& design) const;
   const std::vector<ChunkOption>& options_of(std::size_t chunk, const Times& times);
   [[nodiscard]] PipelineProblem problem_of(const std::vector<Times>& times, std::vector<std::size_t>& used);
@@ -65,7 +62,6 @@ class ChunkTarget : public HardwareTarget {
   std::vector<LayerPlace> outside_;
   std::vector<std::map<Times, std::vector<ChunkOption>>> known_options_;
   std::map<ChoiceDesign, double> known_costs_;
-  double last_gap_ = 0;
 };
 
 /// The FBNet space of the paper: 22 blocks, 9 operators.

@@ -181,8 +181,7 @@ class Search {
     const ChoiceSlopes slopes = trainer_.choice_step(draw.sample);
     state_.spent += trainer_.choice_step_cost * static_cast<double>(draw.sample.blocks.front().active.size());
     loss_ = slopes.loss;
-    ChoiceNumbers total = zeros_like(state_.logits);
-    add(total, slopes_by_logits(options_.mode, state_.logits, draw, slopes), options_.loss_scale);
+    ChoiceNumbers total = slopes_by_logits(options_.mode, state_.logits, draw, slopes);
     const MeanCost mean = cost_of_step(draw);
     mean_cost_ = mean.cost;
     add(total, mean.slopes, control_.weight(mean.cost));

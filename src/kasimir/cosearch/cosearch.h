@@ -66,7 +66,6 @@ struct CosearchOptions {
   std::size_t optimise_every = 10;
   std::size_t look_every = 5;      ///< choice steps between looks at the likeliest network's cost
   std::size_t validate_every = 0;  ///< choice steps between validations of the best decoded network; 0: at the end only
-  double loss_scale = 1;           ///< where the loss is not of order 1
   DecodeOptions decode{};          ///< `best` networks are validated at the end
   FixedChoices fixed{};
   std::optional<Accelerator> accelerator;  ///< hardware that stays, if optimise_every is 0

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace kasimir {
 namespace {
@@ -58,23 +59,12 @@ Joint joint_cost(CostForm form, const Accelerator& accelerator, const std::vecto
 
 void add_slopes(const ChoiceNumbers& p, std::size_t l, const std::vector<std::vector<double>>& costs,
                 ChoiceNumbers& slopes) {
-  double block_mean = 0;
   std::vector<double> means;
   for (std::size_t o = 0; o < costs.size(); ++o) {
-    double mean = 0;
-    for (std::size_t j = 0; j < costs[o].size(); ++j) mean += p.bits[l][o][j] * costs[o][j];
-    for (std::size_t j = 0; j < costs[o].size(); ++j)
-      slopes.bits[l][o][j] = p.op[l][o] * p.bits[l][o][j] * (costs[o][j] - mean);
-    means.push_back(mean);
-    block_mean += p.op[l][o] * mean;
+    slopes.bits[l][o] = through_softmax(p.bits[l][o], costs[o], p.op[l][o]);
+    means.push_back(std::inner_product(costs[o].begin(), costs[o].end(), p.bits[l][o].begin(), 0.0));
   }
-  for (std::size_t o = 0; o < costs.size(); ++o) slopes.op[l][o] = p.op[l][o] * (means[o] - block_mean);
-}
-
-double all_loads(const std::vector<PartLoad>& loads) {
-  double sum = 0;
-  for (const PartLoad& one : loads) sum += one.load;
-  return sum;
+  slopes.op[l] = through_softmax(p.op[l], means);
 }
 
 }  // namespace
@@ -113,7 +103,7 @@ MeanCost original_cost(const Accelerator& accelerator, const ChoiceDraw& draw, c
   for (std::size_t l = 0; l < logits.op.size(); ++l) {
     const std::size_t op = draw.sample.blocks[l].active.front();
     const std::size_t bits = draw.drawn_bits[l][op].front();
-    const double cost = all_loads(accelerator.loads.loads[l][op][bits]) / target;
+    const double cost = total_load(accelerator.loads.loads[l][op][bits]) / target;
     result.cost += cost;
     result.slopes.op[l][op] = cost;
     result.slopes.bits[l][op][bits] = cost;

@@ -11,7 +11,6 @@ namespace kasimir {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double slack = 1 + 1e-9;
 
 // The same choices with one part: the weighted sum of all parts.
 LoadTable one_part(const LoadTable& table, const std::vector<double>& weights) {
@@ -54,16 +53,10 @@ class Decoder {
  private:
   // Asks for the cost of a design that may be good enough, and keeps it.
   double look(const ChoiceDesign& design, double score) {
-    ++answer_.looks;
+    ++asked_;
     const double cost = limit_.cost(design);
-    if (cost <= limit_.target * slack) best_.offer({design, score, cost});
+    if (within_target(cost, limit_.target)) best_.offer({design, score, cost});
     return cost;
-  }
-
-  bool tree(const LoadTable& table, double target, const Leaf& leaf, const std::function<bool()>& stop) {
-    const TreeAnswer answer = search_tree(scores_, table, target, options_, best_, leaf, stop);
-    answer_.nodes += answer.nodes;
-    return answer.complete;
   }
 
   void sums(const LoadTable& table) {
@@ -74,7 +67,8 @@ class Decoder {
       else
         look(design, score);
     };
-    answer_.exact = tree(table, limit_.target, leaf, [&] { return !exact && answer_.looks >= looks_; });
+    answer_.exact =
+        search_tree(scores_, table, limit_.target, options_, best_, leaf, [&] { return !exact && asked_ >= looks_; });
     if (answer_.exact) return;
     if (!exact) scaled(table);
     improve();
@@ -89,14 +83,14 @@ class Decoder {
       const Leaf leaf = [&](const ChoiceDesign& design, double score, double cost) {
         found.offer({design, score, cost});
       };
-      const TreeAnswer answer = search_tree(scores_, table, target, options_, found, leaf, {});
-      answer_.nodes += answer.nodes;
+      search_tree(scores_, table, target, options_, found, leaf, {});
       double over = infinity;  // the least cost against the target
       for (const Decoded& one : found.designs()) over = std::min(over, look(one.design, one.score) / limit_.target);
-      (over <= slack ? low : high) = target;
+      const bool met = within_target(over, 1);
+      (met ? low : high) = target;
       if (high < infinity && low > 0)
         target = std::sqrt(low * high);
-      else if (over <= slack)
+      else if (met)
         target *= 1.15;
       else
         target /= std::isfinite(over) ? std::min(over, 1.5) * 1.01 : 1.2;
@@ -125,7 +119,7 @@ class Decoder {
           const double score = one.score + scores_[l][o][j] - scores_[l][one.design[l].op][one.design[l].bits];
           if (score <= std::max(one.score, best_.bar())) continue;
           --left;
-          moved = look(other, score) <= limit_.target * slack || moved;
+          moved = within_target(look(other, score), limit_.target) || moved;
         }
     return moved;
   }
@@ -139,9 +133,9 @@ class Decoder {
     for (int i = 0; i <= steps; ++i) {
       const double ratio = least * std::pow(most / least, static_cast<double>(i) / steps);
       const double w = std::sqrt(ratio);
-      const std::size_t before = answer_.looks;
-      tree(one_part(table, {w / 2, 0.5 / w}), std::sqrt(limit_.target), leaf,
-           [&] { return answer_.looks - before >= looks_; });
+      const std::size_t before = asked_;
+      search_tree(scores_, one_part(table, {w / 2, 0.5 / w}), std::sqrt(limit_.target), options_, best_, leaf,
+                  [&] { return asked_ - before >= looks_; });
     }
     improve();
   }
@@ -164,7 +158,8 @@ class Decoder {
   const ChoiceTable& scores_;
   const CostLimit& limit_;
   const DecodeOptions& options_;
-  std::size_t looks_;
+  std::size_t looks_;      // costs that may be asked for
+  std::size_t asked_ = 0;  // so far
   BestDesigns best_;
   DecodeAnswer answer_;
 };

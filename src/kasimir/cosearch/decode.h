@@ -38,7 +38,6 @@ CostLimit fixed_limit(HardwareTarget& hardware, const Accelerator& accelerator, 
 struct DecodeAnswer {
   std::vector<Decoded> designs;  ///< by falling score; all cost at most the target
   bool exact = false;            ///< proved: no design of the choices considered has a better score than the first
-  std::size_t nodes = 0, looks = 0;
 };
 
 /// The designs of the largest sum of scores [block][operator][bits] among those that cost at most the target. A score
@@ -49,7 +48,7 @@ struct DecodeAnswer {
 /// that are best at the root, is not above what was found. Where the bound is not exact, leaves ask for the cost; when
 /// `looks` are used up, the bound's table is decoded again for targets scaled by what the costs were, and the designs
 /// are improved one block at a time. Costs that are products (energy times delay) are decoded as sums
-/// (w E + D / w) / 2 <= sqrt(target), which implies the limit, for ratios w around the designs found.
+/// (w E + D / w) / 2 <= sqrt(target), which implies the limit, for w^2 over the range of D / E of single choices.
 DecodeAnswer decode(const ChoiceTable& scores, const CostLimit& limit, const DecodeOptions& options = {});
 
 }  // namespace kasimir

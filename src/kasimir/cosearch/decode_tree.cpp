@@ -9,7 +9,6 @@ namespace kasimir {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double slack = 1 + 1e-9;  // sums of the same loads in another order
 
 // A choice with loads as shares of the target.
 struct Candidate {
@@ -34,9 +33,10 @@ class Tree {
     std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return spread(a) > spread(b); });
   }
 
-  TreeAnswer run() {
+  // Whether the tree was searched to its end.
+  bool run() {
     const bool possible = std::none_of(blocks_.begin(), blocks_.end(), [](const auto& b) { return b.empty(); });
-    if (!possible) return {true, 0};
+    if (!possible) return true;
     multipliers_.assign(base_.size(), 0);
     improve_multipliers();
     prepare();
@@ -45,7 +45,7 @@ class Tree {
     double constant = 0;
     for (std::size_t p = 0; p < base_.size(); ++p) constant += multipliers_[p] * (1 - base_[p]);
     visit(0, 0, constant);
-    return {!stopped_, nodes_};
+    return !stopped_;
   }
 
  private:
@@ -61,13 +61,8 @@ class Tree {
       }
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.score > b.score; });
     if (options_.top == 0 || all.size() <= options_.top) return all;
-    const auto weight = [](const Candidate& one) {
-      double sum = 0;
-      for (const PartLoad& part : one.loads) sum += part.load;
-      return sum;
-    };
-    const auto cheapest =
-        std::min_element(all.begin(), all.end(), [&](const auto& a, const auto& b) { return weight(a) < weight(b); });
+    const auto cheapest = std::min_element(
+        all.begin(), all.end(), [](const auto& a, const auto& b) { return total_load(a.loads) < total_load(b.loads); });
     const Candidate kept = *cheapest;
     const bool outside = cheapest - all.begin() >= static_cast<std::ptrdiff_t>(options_.top);
     all.resize(options_.top);
@@ -152,7 +147,7 @@ class Tree {
 
   bool fits(std::size_t next) const {
     for (std::size_t p = 0; p < loads_.size(); ++p)
-      if (loads_[p] + least_left_[next][p] > slack) return false;
+      if (!within_target(loads_[p] + least_left_[next][p], 1)) return false;
     return true;
   }
 
@@ -209,8 +204,8 @@ void BestDesigns::offer(const Decoded& one) {
 
 double BestDesigns::bar() const { return designs_.size() < most_ ? -infinity : designs_.back().score; }
 
-TreeAnswer search_tree(const ChoiceTable& scores, const LoadTable& table, double target, const DecodeOptions& options,
-                       const BestDesigns& best, const Leaf& take, const std::function<bool()>& stop) {
+bool search_tree(const ChoiceTable& scores, const LoadTable& table, double target, const DecodeOptions& options,
+                 const BestDesigns& best, const Leaf& take, const std::function<bool()>& stop) {
   return Tree(scores, table, target, options, best, take, stop).run();
 }
 

@@ -22,14 +22,10 @@ class BestDesigns {
 /// Sees a design that the table lets through, with the table's cost.
 using Leaf = std::function<void(const ChoiceDesign& design, double score, double cost)>;
 
-struct TreeAnswer {
-  bool complete = false;  ///< neither the limit of nodes nor `stop` ended it
-  std::size_t nodes = 0;
-};
-
 /// Branch and bound for one table of loads that add up within their parts, each part's sum at most `target`.
 /// `take` sees the leaves whose score passes best.bar(); it offers them to `best` itself. `stop` ends the search.
-TreeAnswer search_tree(const ChoiceTable& scores, const LoadTable& table, double target, const DecodeOptions& options,
-                       const BestDesigns& best, const Leaf& take, const std::function<bool()>& stop);
+/// @returns whether neither the limit of nodes nor `stop` ended it.
+bool search_tree(const ChoiceTable& scores, const LoadTable& table, double target, const DecodeOptions& options,
+                 const BestDesigns& best, const Leaf& take, const std::function<bool()>& stop);
 
 }  // namespace kasimir

@@ -12,10 +12,6 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::size_t widest(const ChoiceSpace& space) {
-  return static_cast<std::size_t>(std::max_element(space.bits.begin(), space.bits.end()) - space.bits.begin());
-}
-
 class Phases {
  public:
   Phases(HardwareTarget& hardware, const ChoiceTable& errors) : hardware_(hardware), scores_(errors) {
@@ -82,8 +78,7 @@ void fill_excess(Headroom& room, std::size_t sequential) {
 
 Headroom headroom(HardwareTarget& hardware, const ChoiceTable& errors, double target,
                   const std::vector<double>& multiples) {
-  const ChoiceSpace& space = hardware.space();
-  const std::size_t bits = widest(space);
+  const std::size_t bits = widest_bits(hardware.space());
   const Phases phases(hardware, errors);
   Headroom result;
   const DecodeAnswer joint = phases.best(target, nullptr, nullptr);

@@ -22,7 +22,7 @@ struct Headroom {
   bool exact = false;              ///< `error` is proved to be the least
   double error = 0;                ///< of the joint optimum
   ChoiceDesign design;             ///< it
-  std::vector<ChosenInTurn> ways;  ///< sequential with each first target, the best of them, operators only, bits only
+  std::vector<ChosenInTurn> ways;  ///< sequential with each first target, operators only, bits only
   /// Excess of the best of the swept sequential ways; infinity if none of them meets the target.
   double swept_excess = 0;
 };

@@ -15,6 +15,12 @@ LoadTable load_table(const ChoiceSpace& space, Aggregate aggregate, std::vector<
   return table;
 }
 
+double total_load(const std::vector<PartLoad>& loads) {
+  double sum = 0;
+  for (const PartLoad& one : loads) sum += one.load;
+  return sum;
+}
+
 double joined(Aggregate aggregate, const std::vector<double>& loads) {
   double result = aggregate == Aggregate::product ? 1 : 0;
   for (const double load : loads) {

@@ -32,6 +32,11 @@ struct LoadTable {
 /// A table of a space without loads.
 LoadTable load_table(const ChoiceSpace& space, Aggregate aggregate, std::vector<std::string> parts);
 
+/// Whether a cost meets a target; sums of the same loads in another order may differ by their rounding.
+inline bool within_target(double cost, double target) { return cost <= target * (1 + 1e-9); }
+
+/// Of all parts.
+double total_load(const std::vector<PartLoad>& loads);
 /// The loads of the parts joined.
 double joined(Aggregate aggregate, const std::vector<double>& loads);
 /// Loads of the parts for a design, base included.

@@ -28,21 +28,6 @@ std::vector<std::size_t> ranked(const std::vector<double>& keys) {
   return order;
 }
 
-std::vector<double> tempered_softmax(const std::vector<double>& keys, double temperature) {
-  const double largest = *std::max_element(keys.begin(), keys.end());
-  std::vector<double> y(keys.size());
-  double sum = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] = std::exp((keys[i] - largest) / temperature);
-  for (double& value : y) value /= sum;
-  return y;
-}
-
-std::vector<double> one_hot(std::size_t size, std::size_t place) {
-  std::vector<double> row(size, 0);
-  row[place] = 1;
-  return row;
-}
-
 // Bits of one operator.
 struct BitDraw {
   std::vector<double> weight;
@@ -54,7 +39,7 @@ BitDraw draw_bits(const std::vector<double>& logits, BitSampling sampling, doubl
       with_noise(sampling == BitSampling::uniform ? std::vector<double>(logits.size(), 0) : logits, rng);
   std::vector<std::size_t> order = ranked(keys);
   std::vector<double> weight =
-      sampling == BitSampling::soft ? tempered_softmax(keys, temperature) : one_hot(keys.size(), order[0]);
+      sampling == BitSampling::soft ? softmax(keys, temperature) : one_hot(keys.size(), order[0]);
   order.resize(std::min<std::size_t>(order.size(), 2));
   return {std::move(weight), std::move(order)};
 }
@@ -82,15 +67,6 @@ ChoiceDraw draw(const ChoiceNumbers& logits, BitSampling bits, double temperatur
   return result;
 }
 
-// p_m (g_m - sum_j p_j g_j), times `factor`.
-std::vector<double> through_softmax(const std::vector<double>& p, const std::vector<double>& g, double factor) {
-  double mean = 0;
-  for (std::size_t j = 0; j < p.size(); ++j) mean += p[j] * g[j];
-  std::vector<double> slopes(p.size());
-  for (std::size_t j = 0; j < p.size(); ++j) slopes[j] = factor * p[j] * (g[j] - mean);
-  return slopes;
-}
-
 // The two logits a and b with weight w on the difference of their slopes.
 std::vector<double> of_pair(const std::vector<double>& g, std::size_t a, std::size_t b, double w) {
   std::vector<double> slopes(g.size(), 0);
@@ -109,7 +85,7 @@ std::vector<double> op_slopes(const SamplingMode& mode, const std::vector<double
   if (active.size() < 2) return std::vector<double>(g.size(), 0);
   const std::size_t a = active[0], b = active[1];
   if (mode.slope == SlopeRule::raw_pair) return of_pair(g, a, b, raw_pair_weight(logits, a, b));
-  if (mode.paths == 0) return through_softmax(p, g, 1);
+  if (mode.paths == 0) return through_softmax(p, g);
   const double not_a = 1 - p[a], not_b = 1 - p[b];
   return of_pair(g, a, b, not_a * not_b / std::max(not_a + not_b, 1e-300));
 }
@@ -118,7 +94,7 @@ std::vector<double> bit_slopes(const SamplingMode& mode, const std::vector<doubl
                                const std::vector<double>& p, const std::vector<double>& weight,
                                const std::vector<std::size_t>& best, const std::vector<double>& g, double temperature) {
   if (g.size() < 2) return std::vector<double>(g.size(), 0);
-  if (mode.slope == SlopeRule::plain) return through_softmax(p, g, 1);
+  if (mode.slope == SlopeRule::plain) return through_softmax(p, g);
   if (mode.slope == SlopeRule::raw_pair) return of_pair(g, best[0], best[1], raw_pair_weight(logits, best[0], best[1]));
   return through_softmax(weight, g, 1 / temperature);
 }

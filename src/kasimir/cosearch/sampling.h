@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kasimir/base/rng.h"
 #include "kasimir/cosearch/space.h"
 
 #include <span>

@@ -6,21 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace kasimir {
 namespace {
 
 std::size_t place_of_largest(const std::vector<double>& values) {
   return static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
-}
-
-std::vector<double> softmax(const std::vector<double>& logits) {
-  const double largest = *std::max_element(logits.begin(), logits.end());
-  std::vector<double> p(logits.size());
-  double sum = 0;
-  for (std::size_t i = 0; i < p.size(); ++i) sum += p[i] = std::exp(logits[i] - largest);
-  for (double& value : p) value /= sum;
-  return p;
 }
 
 double entropy(const std::vector<double>& p) {
@@ -96,6 +88,17 @@ ChoiceDesign parse_design(std::string_view text, const ChoiceSpace& space) {
   return design;
 }
 
+ChoiceDesign random_design(const ChoiceSpace& space, Rng& rng) {
+  ChoiceDesign design;
+  for (const BlockSpace& block : space.blocks)
+    design.push_back({rng.below(block.ops.size()), rng.below(space.bits.size())});
+  return design;
+}
+
+std::size_t widest_bits(const ChoiceSpace& space) {
+  return static_cast<std::size_t>(std::max_element(space.bits.begin(), space.bits.end()) - space.bits.begin());
+}
+
 ChoiceTable choice_table(const ChoiceSpace& space, double value) {
   ChoiceTable table;
   for (const BlockSpace& block : space.blocks)
@@ -130,6 +133,28 @@ void add(ChoiceNumbers& sum, const ChoiceNumbers& more, double factor) {
       sum.op[l][o] += factor * more.op[l][o];
       for (std::size_t j = 0; j < sum.bits[l][o].size(); ++j) sum.bits[l][o][j] += factor * more.bits[l][o][j];
     }
+}
+
+std::vector<double> one_hot(std::size_t size, std::size_t place) {
+  std::vector<double> row(size, 0);
+  row[place] = 1;
+  return row;
+}
+
+std::vector<double> softmax(const std::vector<double>& values, double temperature) {
+  const double largest = *std::max_element(values.begin(), values.end());
+  std::vector<double> p(values.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) sum += p[i] = std::exp((values[i] - largest) / temperature);
+  for (double& value : p) value /= sum;
+  return p;
+}
+
+std::vector<double> through_softmax(const std::vector<double>& p, const std::vector<double>& g, double factor) {
+  const double mean = std::inner_product(p.begin(), p.end(), g.begin(), 0.0);
+  std::vector<double> slopes(p.size());
+  for (std::size_t j = 0; j < p.size(); ++j) slopes[j] = factor * p[j] * (g[j] - mean);
+  return slopes;
 }
 
 ChoiceNumbers probabilities(const ChoiceNumbers& logits) {

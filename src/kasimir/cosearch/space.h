@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/base/rng.h"
 #include "kasimir/cosearch/trainer.h"
 
 #include <string>
@@ -36,6 +37,11 @@ std::string str(const ChoiceDesign& design, const ChoiceSpace& space);
 /// Reads what `str` writes. @throws Error (input) for a wrong number of blocks, an unknown operator or width.
 ChoiceDesign parse_design(std::string_view text, const ChoiceSpace& space);
 
+/// Every choice equally likely.
+ChoiceDesign random_design(const ChoiceSpace& space, Rng& rng);
+/// The place of the largest bit width.
+std::size_t widest_bits(const ChoiceSpace& space);
+
 /// A number for each choice: [block][operator][bits].
 using ChoiceTable = std::vector<std::vector<std::vector<double>>>;
 /// All entries `value`.
@@ -54,6 +60,13 @@ ChoiceNumbers choice_numbers(const ChoiceSpace& space, double value = 0);
 ChoiceNumbers zeros_like(const ChoiceNumbers& numbers);
 /// Adds `factor` times `more`.
 void add(ChoiceNumbers& sum, const ChoiceNumbers& more, double factor = 1);
+
+/// A list of numbers with one 1.
+std::vector<double> one_hot(std::size_t size, std::size_t place);
+/// Of values / temperature.
+std::vector<double> softmax(const std::vector<double>& values, double temperature = 1);
+/// Slopes by the logits of p = softmax(logits) from slopes g by p: p_m (g_m - sum_j p_j g_j), times `factor`.
+std::vector<double> through_softmax(const std::vector<double>& p, const std::vector<double>& g, double factor = 1);
 
 /// Softmax of each list; a logit of minus infinity has probability 0.
 ChoiceNumbers probabilities(const ChoiceNumbers& logits);

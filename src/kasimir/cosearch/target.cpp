@@ -108,11 +108,9 @@ std::string load_table_text(const LoadTable& table, const ChoiceSpace& space) {
   std::string text = fmt::format("{}\n-,-,-,{}\n", header, table.base[0]);
   for (std::size_t l = 0; l < space.blocks.size(); ++l)
     for (std::size_t o = 0; o < space.blocks[l].ops.size(); ++o)
-      for (std::size_t j = 0; j < space.bits.size(); ++j) {
-        double cost = 0;
-        for (const PartLoad& one : table.loads[l][o][j]) cost += one.load;
-        text += fmt::format("{},{},{},{}\n", space.blocks[l].name, space.blocks[l].ops[o], space.bits[j], cost);
-      }
+      for (std::size_t j = 0; j < space.bits.size(); ++j)
+        text += fmt::format("{},{},{},{}\n", space.blocks[l].name, space.blocks[l].ops[o], space.bits[j],
+                            total_load(table.loads[l][o][j]));
   return text;
 }
 

@@ -41,6 +41,8 @@ std::vector<std::size_t> quotas(const std::vector<std::vector<std::int32_t>>& me
 
 }  // namespace
 
+std::vector<std::int32_t> every_index(const ImageSet& images) { return all_indices(images.size()); }
+
 std::vector<std::int32_t> stratified_subset(std::span<const std::int32_t> labels, std::span<const std::int32_t> among,
                                             std::int64_t count, std::uint64_t seed) {
   KASIMIR_CHECK(count >= 0 && at(count) <= among.size(), "{} of {} images", count, among.size());

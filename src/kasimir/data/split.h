@@ -9,6 +9,9 @@
 
 namespace kasimir {
 
+/// 0, 1, .. of all images.
+std::vector<std::int32_t> every_index(const ImageSet& images);
+
 /// `count` of the images `among`, chosen at random for the seed, as ascending indices. Each class gets its share of
 /// `count` rounded up or down (largest remainders, lower class first), and keeps the first images of one random order.
 /// `labels` are those of the whole set; `among` are distinct indices into it. 0 <= count <= among.size().

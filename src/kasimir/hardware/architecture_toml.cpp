@@ -2,9 +2,8 @@
 #include "kasimir/base/error.h"
 #include "kasimir/base/text.h"
 #include "kasimir/hardware/architecture.h"
+#include "kasimir/hardware/parse_toml.h"
 #include "kasimir/hardware/quantity.h"
-
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cmath>
@@ -306,16 +305,16 @@ ComputeUnit read_compute(const toml::table& table, const std::string& file, cons
   return unit;
 }
 
+}  // namespace
+
 toml::table parse_toml(std::string_view text, const std::string& file) {
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
-    throw Error(Fault::input, fmt::format("not TOML: {}", error.description()))
+    throw input_error("not TOML: {}", error.description())
         .note(fmt::format("{}:{}:{}", file, error.source().begin.line, error.source().begin.column));
   }
 }
-
-}  // namespace
 
 Architecture parse_architecture(std::string_view toml, const std::string& file) {
   const toml::table root = parse_toml(toml, file);

@@ -126,9 +126,9 @@ CostModel::CostModel(Problem asked, Architecture on, const EvaluationOptions& wi
   mac = mac_cost(architecture.compute, bits_of(problem, OperandRole::input), bits_of(problem, OperandRole::weight));
   cycles_per_step = problem.operations / mac.operations_per_cycle;
   operation_pj = problem.operations * mac.energy_pj;
-  leakage_pj_per_cycle = architecture.leakage_mw() / architecture.clock_mhz * 1000;  // mW / MHz = nJ per cycle
+  const double leakage_mw = architecture.leakage_mw();
+  leakage_pj_per_cycle = leakage_mw / architecture.clock_mhz * 1000;  // mW / MHz = nJ per cycle
   if (!std::isinf(options.max_power_mw)) {
-    const double leakage_mw = architecture.leakage_mw();
     if (!(options.max_power_mw > leakage_mw))
       throw input_error("{} leaks {:.6g} mW, the limit of power is {:.6g} mW", architecture.name, leakage_mw,
                         options.max_power_mw);

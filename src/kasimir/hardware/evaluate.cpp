@@ -70,8 +70,12 @@ std::string describe(const CostModel& model, const BasicViolation<double>& viola
   fail_check("constraint", __FILE__, __LINE__, "an unknown constraint");
 }
 
+double power_mw(double energy_pj, double cycles, double clock_mhz) {
+  return energy_pj / cycles * clock_mhz / 1000;  // pJ * MHz = uW
+}
+
 double power_mw(const CostModel& model, const Evaluation& evaluation) {
-  return evaluation.energy_pj / evaluation.cycles * model.architecture.clock_mhz / 1000;  // pJ * MHz = uW
+  return power_mw(evaluation.energy_pj, evaluation.cycles, model.architecture.clock_mhz);
 }
 
 std::vector<LevelRow> level_rows(const CostModel& model, const Evaluation& evaluation) {

@@ -48,7 +48,9 @@ BasicEvaluation<Real<Bound>> evaluate(const CostModel& model, const BasicMapping
 /// One line on a violation: "level scratchpad would hold 70656 bit, its capacity is 65536 bit".
 std::string describe(const CostModel& model, const BasicViolation<double>& violation);
 
-/// Energy over time, leakage included.
+/// Energy over time.
+double power_mw(double energy_pj, double cycles, double clock_mhz);
+/// The same of an evaluation, leakage included.
 double power_mw(const CostModel& model, const Evaluation& evaluation);
 
 /// One operand at one level, for tables: counts of one instance and what they cost in all instances.

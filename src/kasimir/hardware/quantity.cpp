@@ -27,6 +27,8 @@ constexpr Unit units[] = {
     {Quantity::energy, "pJ", 1},
     {Quantity::energy, "fJ", 1e-3},
     {Quantity::energy, "nJ", 1e3},
+    {Quantity::energy, "uJ", 1e6},
+    {Quantity::energy, "mJ", 1e9},
     {Quantity::energy_per_bit, "pJ/bit", 1},
     {Quantity::energy_per_bit, "fJ/bit", 1e-3},
     {Quantity::energy_per_bit, "pJ/B", 0.125},

@@ -20,7 +20,7 @@ enum class Quantity : std::uint8_t {
   area_per_kib     ///< um2
 };
 
-/// The number in the unit that is named above; nothing if it is not a number, one space and a unit of the quantity.
+/// The number in the unit that is named above; nothing if it is not a number, a space and a unit of the quantity.
 /// GB/s are turned into bits per cycle of the clock.
 std::optional<double> parse_quantity(std::string_view text, Quantity quantity, double clock_mhz);
 

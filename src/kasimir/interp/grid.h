@@ -16,7 +16,7 @@
 ///   - what depends on stored numbers only is computed beforehand, in double precision. Multiplied with a value it is
 ///     rounded to 20 significant bits (Dyadic); anywhere else it is rounded to 20 bits, then to a multiple of 2^-32;
 ///   - functions and quotients take their argument rounded to a multiple of 2^-16 in 32 bits and give such a multiple
-///     (GridFunction); a quotient takes both operands as they are;
+///     (GridTables); a quotient takes both operands as they are;
 ///   - a reduction adds in the order of the iterators, and its factor 1/n divides; any other factor multiplies as a
 ///     Dyadic. The result is rounded to a multiple of 2^-16.
 namespace kasimir {

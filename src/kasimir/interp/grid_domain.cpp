@@ -10,13 +10,10 @@
 namespace kasimir {
 namespace {
 
-constexpr double grid_unit = 0x1p-16;
 constexpr double fine_unit = 0x1p-32;
 constexpr double fine_end = 0x1p20;
 
 double clamp_fine(double value) { return std::clamp(value, -fine_end, fine_end); }
-double clamp_grid(double value) { return std::clamp(value, -0x1p15, 0x1p15 - grid_unit); }
-double to_grid(double value) { return clamp_grid(std::nearbyint(value / grid_unit) * grid_unit); }
 
 /// a * b rounded once to a multiple of `unit`, a power of two.
 double product(double a, double b, double unit) {
@@ -117,6 +114,10 @@ double function(Fn fn, double x) {
 }
 
 }  // namespace
+
+double clamp_grid(double value) { return std::clamp(value, -0x1p15, 0x1p15 - grid_unit); }
+
+double to_grid(double value) { return clamp_grid(std::nearbyint(value / grid_unit) * grid_unit); }
 
 double round_stored(double value) {
   const double kept = std::clamp(value, -0x1p59, 0x1p59);

@@ -12,6 +12,11 @@ struct GridValue {
   bool stored = false;
 };
 
+inline constexpr double grid_unit = 0x1p-16;
+/// Kept within the ends of the grid.
+double clamp_grid(double value);
+/// The nearest multiple of 2^-16 in 32 bits, ties to even.
+double to_grid(double value);
 /// `value` with 20 significant bits, and a multiple of 2^-62.
 double round_stored(double value);
 /// The integer nearest to high + low, ties to even, |low| being at most half a unit in the last place of `high`.

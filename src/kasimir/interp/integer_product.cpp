@@ -21,12 +21,6 @@ std::pair<std::int64_t, std::int64_t> bounds(const BoundStage& stage, const Boun
   return {low, high};
 }
 
-std::vector<int> digits_of_result(const BoundStage& stage) {
-  std::vector<int> order;
-  for (const LeftAxis& axis : stage.left) order.insert(order.end(), axis.digits.begin(), axis.digits.end());
-  return order;
-}
-
 }  // namespace
 
 IntegerProduct::IntegerProduct(const BoundGraph& graph, const BoundStage& stage, const BoundRead& activation,
@@ -75,7 +69,7 @@ void IntegerProduct::place_weight(const BoundGraph& graph, const BoundStage& sta
 }
 
 void IntegerProduct::order_loops(const BoundStage& stage, std::vector<Steps> steps) {
-  std::vector<int> order = digits_of_result(stage);
+  std::vector<int> order = detail::result_order(stage);
   for (std::size_t i = order.size(); i-- > 0;) {
     Steps& of = steps[static_cast<std::size_t>(order[i])];
     of.result = elements_;
@@ -183,7 +177,7 @@ std::vector<std::int64_t> IntegerProduct::sums(std::span<const std::int32_t> cod
 std::vector<std::int32_t> slices_of_result(const BoundGraph& graph, const BoundStage& stage, const BoundRead& weight,
                                            int axes) {
   const BoundTensor& tensor = graph.tensors[static_cast<std::size_t>(weight.tensor)];
-  const std::vector<int> order = digits_of_result(stage);
+  const std::vector<int> order = detail::result_order(stage);
   std::vector<std::int64_t> at(stage.iters.size(), 0);
   std::vector<std::int32_t> slices;
   do {

@@ -77,65 +77,77 @@ inline bool advance(const BoundStage& stage, const std::vector<int>& order, std:
   return false;
 }
 
+/// The iterators of the result, the slowest first: digits are declared most significant first, so that an odometer over
+/// them walks the result in memory order.
+inline std::vector<int> result_order(const BoundStage& stage) {
+  std::vector<int> order;
+  for (const LeftAxis& axis : stage.left) order.insert(order.end(), axis.digits.begin(), axis.digits.end());
+  return order;
+}
+
 }  // namespace detail
+
+/// Computes one stage. `values` has a place for every tensor of the graph, holds what the stage reads and receives what
+/// it defines.
+template <ValueDomain Domain>
+void evaluate_stage(const BoundGraph& graph, const BoundStage& stage, Domain& domain,
+                    TensorValues<typename Domain::Value>& values) {
+  using Value = typename Domain::Value;
+  const BoundTensor& out = graph.tensors[static_cast<std::size_t>(stage.out)];
+  std::vector<Value> result(static_cast<std::size_t>(elements(out)), domain.zero());
+  if (stage.stabiliser && !domain.stabiliser()) {
+    values[static_cast<std::size_t>(stage.out)] = std::move(result);
+    return;
+  }
+  std::vector<std::vector<detail::PreparedAxis>> reads(stage.nodes.size());
+  for (std::size_t i = 0; i < stage.nodes.size(); ++i)
+    if (const auto* read = std::get_if<BoundRead>(&stage.nodes[i])) reads[i] = detail::prepare(graph, *read);
+
+  std::vector<std::int64_t> at(stage.iters.size(), 0);
+  std::vector<Value> node(stage.nodes.size(), domain.zero());
+  const auto value_here = [&] {
+    for (std::size_t i = 0; i < stage.nodes.size(); ++i) {
+      if (const auto* read = std::get_if<BoundRead>(&stage.nodes[i])) {
+        const std::int64_t place = detail::position(reads[i], at);
+        node[i] =
+            place < 0 ? domain.zero() : values[static_cast<std::size_t>(read->tensor)][static_cast<std::size_t>(place)];
+      } else if (const auto* apply = std::get_if<Apply>(&stage.nodes[i])) {
+        const Value& a = node[static_cast<std::size_t>(apply->a)];
+        node[i] = apply->b < 0 ? domain.apply(apply->fn, a)
+                               : domain.apply(apply->fn, a, node[static_cast<std::size_t>(apply->b)]);
+      } else {
+        node[i] = domain.constant(std::get<Constant>(stage.nodes[i]));
+      }
+    }
+    return node.back();
+  };
+  const auto reduced_here = [&] {
+    if constexpr (ReducesMaximum<Domain>) {
+      if (stage.reduce == Reduce::max) {
+        std::vector<Value> all{value_here()};
+        while (detail::advance(stage, stage.reduced, at)) all.push_back(value_here());
+        return domain.largest(all);
+      }
+    }
+    const Fn combine = stage.reduce == Reduce::max ? Fn::max : Fn::add;
+    Value total = value_here();
+    while (detail::advance(stage, stage.reduced, at)) total = domain.apply(combine, total, value_here());
+    return total;
+  };
+  const std::vector<int> order = detail::result_order(stage);
+  for (Value& element : result) {
+    element = domain.scale(reduced_here(), stage.factor, stage.root);
+    detail::advance(stage, order, at);
+  }
+  values[static_cast<std::size_t>(stage.out)] = std::move(result);
+}
 
 /// Computes every stage in order. `values` holds the input, the weights and the stored statistics, and receives the
 /// rest.
 template <ValueDomain Domain>
 void evaluate(const BoundGraph& graph, Domain& domain, TensorValues<typename Domain::Value>& values) {
-  using Value = typename Domain::Value;
   values.resize(graph.tensors.size());
-  for (const BoundStage& stage : graph.stages) {
-    const BoundTensor& out = graph.tensors[static_cast<std::size_t>(stage.out)];
-    std::vector<Value> result(static_cast<std::size_t>(elements(out)), domain.zero());
-    if (stage.stabiliser && !domain.stabiliser()) {
-      values[static_cast<std::size_t>(stage.out)] = std::move(result);
-      continue;
-    }
-    std::vector<std::vector<detail::PreparedAxis>> reads(stage.nodes.size());
-    for (std::size_t i = 0; i < stage.nodes.size(); ++i)
-      if (const auto* read = std::get_if<BoundRead>(&stage.nodes[i])) reads[i] = detail::prepare(graph, *read);
-    std::vector<int> left;
-    for (const LeftAxis& axis : stage.left) left.insert(left.end(), axis.digits.begin(), axis.digits.end());
-
-    std::vector<std::int64_t> at(stage.iters.size(), 0);
-    std::vector<Value> node(stage.nodes.size(), domain.zero());
-    const auto value_here = [&] {
-      for (std::size_t i = 0; i < stage.nodes.size(); ++i) {
-        if (const auto* read = std::get_if<BoundRead>(&stage.nodes[i])) {
-          const std::int64_t place = detail::position(reads[i], at);
-          node[i] = place < 0 ? domain.zero()
-                              : values[static_cast<std::size_t>(read->tensor)][static_cast<std::size_t>(place)];
-        } else if (const auto* apply = std::get_if<Apply>(&stage.nodes[i])) {
-          const Value& a = node[static_cast<std::size_t>(apply->a)];
-          node[i] = apply->b < 0 ? domain.apply(apply->fn, a)
-                                 : domain.apply(apply->fn, a, node[static_cast<std::size_t>(apply->b)]);
-        } else {
-          node[i] = domain.constant(std::get<Constant>(stage.nodes[i]));
-        }
-      }
-      return node.back();
-    };
-    const auto reduced_here = [&] {
-      if constexpr (ReducesMaximum<Domain>) {
-        if (stage.reduce == Reduce::max) {
-          std::vector<Value> all{value_here()};
-          while (detail::advance(stage, stage.reduced, at)) all.push_back(value_here());
-          return domain.largest(all);
-        }
-      }
-      const Fn combine = stage.reduce == Reduce::max ? Fn::max : Fn::add;
-      Value total = value_here();
-      while (detail::advance(stage, stage.reduced, at)) total = domain.apply(combine, total, value_here());
-      return total;
-    };
-    // Digits are declared most significant first, so the left side's odometer walks the result in memory order.
-    for (std::size_t place = 0; place < result.size(); ++place) {
-      result[place] = domain.scale(reduced_here(), stage.factor, stage.root);
-      detail::advance(stage, left, at);
-    }
-    values[static_cast<std::size_t>(stage.out)] = std::move(result);
-  }
+  for (const BoundStage& stage : graph.stages) evaluate_stage(graph, stage, domain, values);
 }
 
 }  // namespace kasimir

@@ -165,7 +165,7 @@ BoundGraph lift_functions(const BoundGraph& graph) {
     if (lifts(graph, stage, argument, weights)) {
       const BoundTensor& x = graph.tensors[static_cast<std::size_t>(argument->tensor)];
       BoundTensor tensor;
-      tensor.name = graph.tensors[static_cast<std::size_t>(stage.out)].name + ".lifted";
+      tensor.name = graph.tensors[static_cast<std::size_t>(stage.out)].name + std::string(lifted_suffix);
       tensor.axes = x.axes;
       result.tensors.push_back(std::move(tensor));
       const int out = static_cast<int>(result.tensors.size()) - 1;

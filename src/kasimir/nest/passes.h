@@ -11,6 +11,9 @@ namespace kasimir {
 /// Weights and stored statistics, and what stages compute from nothing else: known before any image is seen.
 std::vector<bool> weight_only(const BoundGraph& graph);
 
+/// Ends the names of tensors that lift_functions adds, behind the name of the function's result.
+inline constexpr std::string_view lifted_suffix = ".lifted";
+
 /// A function of one tensor behind views of it is computed before the views: `relu(unfold(x))` becomes
 /// `unfold(relu(x))`, so that the unfold can be read in place. Only where the function keeps zero at zero or no read
 /// leaves the tensor, and where the views do not drop elements.

@@ -11,10 +11,7 @@
 namespace kasimir {
 namespace {
 
-constexpr double grid_unit = 0x1p-16;
 constexpr double offset_unit = 0x1p-24;
-
-double clamp_grid(double value) { return std::clamp(value, -0x1p15, 0x1p15 - grid_unit); }
 
 /// a * b + c rounded once to a multiple of 2^-16; exact until then, since the three are multiples of small powers of
 /// two: the rounding errors of product and sum are numbers themselves, and so is their sum.
@@ -39,17 +36,16 @@ std::vector<double> codes_of(const std::vector<GridValue>& values, double step, 
   return codes;
 }
 
-std::vector<GridValue> run_sum(const BoundGraph& graph, const BoundStage& stage, const QuantizedSum& sum,
+std::vector<GridValue> run_sum(const BoundGraph& graph, BoundStage stage, const QuantizedSum& sum,
                                const std::vector<GridValue>& input) {
-  BoundGraph alone{graph.tensors, {stage}, graph.input, graph.output};
   // Only the sum of products of codes, which doubles hold exactly; the factor is part of the scale.
-  alone.stages[0].factor = Rational(1);
-  alone.stages[0].root = false;
+  stage.factor = Rational(1);
+  stage.root = false;
   TensorValues<double> values(graph.tensors.size());
   values[static_cast<std::size_t>(sum.activation.tensor)] = codes_of(input, sum.activation_step, sum.activation_format);
   values[static_cast<std::size_t>(sum.weight.tensor)].assign(sum.weight_codes.begin(), sum.weight_codes.end());
   RealDomain reals;
-  evaluate(alone, reals, values);
+  evaluate_stage(graph, stage, reals, values);
   const std::vector<double>& sums = values[static_cast<std::size_t>(stage.out)];
   std::vector<GridValue> result;
   for (std::size_t i = 0; i < sums.size(); ++i) {
@@ -74,18 +70,18 @@ std::vector<double> FakeQuantizedNetwork::scores(std::span<const float> image) c
   TensorValues<GridValue> values(graph.tensors.size());
   for (std::size_t t = 0; t < values.size(); ++t)
     for (const double value : quantized_.stored[t]) values[t].push_back({value, true});
-  for (const float pixel : image)
-    values[static_cast<std::size_t>(graph.input)].push_back(
-        {clamp_grid(std::nearbyint(static_cast<double>(pixel) / grid_unit) * grid_unit), false});
+  KASIMIR_CHECK(
+      static_cast<std::int64_t>(image.size()) == elements(graph.tensors[static_cast<std::size_t>(graph.input)]),
+      "an image of {} numbers", image.size());
+  for (const float pixel : image) values[static_cast<std::size_t>(graph.input)].push_back({to_grid(pixel), false});
   for (const QuantizedStage& of : quantized_.stages) {
     const BoundStage& stage = graph.stages[of.stage];
     if (of.sum) {
       values[static_cast<std::size_t>(of.sum->out)] =
           run_sum(graph, stage, *of.sum, values[static_cast<std::size_t>(of.sum->activation.tensor)]);
     } else {
-      const BoundGraph alone{graph.tensors, {stage}, graph.input, graph.output};
       GridDomain grid;
-      evaluate(alone, grid, values);
+      evaluate_stage(graph, stage, grid, values);
     }
   }
   std::vector<double> result;

@@ -29,18 +29,12 @@ int with_shortcut(NetworkBuilder& net, const std::string& prefix, int from, int 
   return net.add(prefix + "add", layer::Add{}, {last, from});
 }
 
-layer::Conv grouped(layer::Conv conv, std::int64_t groups) {
-  conv.groups = groups;
-  return conv;
-}
-
 /// Expand, filter, project; `form.groups` of the expansion, and none of the projection.
 int add_inverted(NetworkBuilder& net, const std::string& prefix, int from, const Form& form, std::int64_t hidden,
                  const BlockShape& shape) {
-  const int expanded =
-      add_conv_bn_relu(net, {prefix + "expand.", ""}, from, grouped(same_conv(hidden, 1), form.groups));
+  const int expanded = add_conv_bn_relu(net, {prefix + "expand.", ""}, from, same_conv(hidden, 1, 1, form.groups));
   const int filtered = add_conv_bn_relu(net, {prefix + "depthwise.", ""}, expanded,
-                                        grouped(same_conv(hidden, form.kernel, shape.stride), hidden));
+                                        same_conv(hidden, form.kernel, shape.stride, hidden));
   return add_conv_bn(net, {prefix + "project.", ""}, filtered, same_conv(shape.channels, 1));
 }
 

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <variant>
 
 namespace kasimir {
 namespace {
@@ -59,7 +59,7 @@ struct SumStep {
 
 /// Any other stage.
 struct PlainStep {
-  BoundGraph graph;  ///< of this stage alone
+  std::size_t stage = 0;  ///< of the graph
   IntegerDomain domain;
 };
 
@@ -91,17 +91,12 @@ SumStep sum_step(const BoundGraph& graph, const BoundStage& stage, QuantizedSum 
 }  // namespace
 
 struct IntegerNetwork::Impl {
-  struct Step {
-    std::optional<SumStep> sum;
-    std::optional<PlainStep> plain;
-  };
   std::string name;
-  int input = 0;
-  int output = 0;
+  BoundGraph graph;
   std::size_t pixels = 0;
   std::int64_t macs = 0;
   TensorValues<FixedValue> stored;
-  std::vector<Step> steps;
+  std::vector<std::variant<SumStep, PlainStep>> steps;
 };
 
 IntegerNetwork::IntegerNetwork(const NetworkPlan& plan, const std::vector<NamedTensor>& weights,
@@ -111,8 +106,6 @@ IntegerNetwork::IntegerNetwork(const NetworkPlan& plan, const std::vector<NamedT
   BoundGraph& graph = quantized.graph;
   fold_stored(graph, quantized.stored);
   impl_->name = plan.network->name();
-  impl_->input = graph.input;
-  impl_->output = graph.output;
   impl_->pixels = static_cast<std::size_t>(elements(graph.tensors[static_cast<std::size_t>(graph.input)]));
   impl_->stored.resize(quantized.stored.size());
   for (std::size_t t = 0; t < quantized.stored.size(); ++t)
@@ -125,12 +118,12 @@ IntegerNetwork::IntegerNetwork(const NetworkPlan& plan, const std::vector<NamedT
     const BoundStage& stage = graph.stages[of.stage];
     if (of.sum) {
       impl_->macs += domain(stage);
-      impl_->steps.push_back({sum_step(graph, stage, *std::move(of.sum)), std::nullopt});
+      impl_->steps.emplace_back(sum_step(graph, stage, *std::move(of.sum)));
     } else {
-      BoundGraph alone{graph.tensors, {stage}, graph.input, graph.output};
-      impl_->steps.push_back({std::nullopt, PlainStep{std::move(alone), IntegerDomain(tables, stage)}});
+      impl_->steps.emplace_back(PlainStep{of.stage, IntegerDomain(tables, stage)});
     }
   }
+  impl_->graph = std::move(graph);
 }
 
 IntegerNetwork::~IntegerNetwork() = default;
@@ -141,24 +134,25 @@ std::vector<std::int64_t> IntegerNetwork::scores(std::span<const float> image) c
   if (image.size() != impl_->pixels)
     throw input_error("an image of {} numbers for network `{}`, needed are {}", image.size(), impl_->name,
                       impl_->pixels);
+  const BoundGraph& graph = impl_->graph;
   TensorValues<FixedValue> values = impl_->stored;
-  auto& input = values[static_cast<std::size_t>(impl_->input)];
+  auto& input = values[static_cast<std::size_t>(graph.input)];
   for (const float pixel : image) {
     if (std::isnan(pixel)) throw input_error("an image for network `{}` with what is not a number", impl_->name);
     const double code = std::nearbyint(std::ldexp(static_cast<double>(pixel), grid_bits));
     input.push_back(grid_value(static_cast<std::int64_t>(
         std::clamp(code, static_cast<double>(grid_lowest), static_cast<double>(grid_highest)))));
   }
-  for (const Impl::Step& step : impl_->steps) {
-    if (step.sum) {
-      step.sum->run(values);
+  for (const auto& step : impl_->steps) {
+    if (const auto* sum = std::get_if<SumStep>(&step)) {
+      sum->run(values);
     } else {
-      IntegerDomain domain = step.plain->domain;
-      evaluate(step.plain->graph, domain, values);
+      const auto& plain = std::get<PlainStep>(step);
+      evaluate_stage(graph, graph.stages[plain.stage], plain.domain, values);
     }
   }
   std::vector<std::int64_t> result;
-  for (const FixedValue& value : values[static_cast<std::size_t>(impl_->output)]) result.push_back(grid_code(value));
+  for (const FixedValue& value : values[static_cast<std::size_t>(graph.output)]) result.push_back(grid_code(value));
   return result;
 }
 

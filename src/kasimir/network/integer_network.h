@@ -13,8 +13,7 @@ namespace kasimir {
 /// A quantised network computed in integers only, one image at a time: the reference for quantised inference.
 /// docs/quantisation.md tells what is computed; interp/grid.h has the rules of single operations. A weighted sum:
 ///   - each operand becomes a code, clamp(round(value / step)); an activation's by a multiplication with 1 / step
-///   rounded
-///     to 20 bits, a weight's beforehand;
+///     rounded to 20 bits, a weight's beforehand;
 ///   - the codes are multiplied and added up exactly;
 ///   - the sum is multiplied with the product of both steps (and of the factor of a batch norm that is folded, see
 ///     folded_norms), rounded to 20 bits; the offset of a folded batch norm, rounded to a multiple of 2^-24, is added;

@@ -45,7 +45,8 @@ struct Conv {
 
 /// Batch normalisation with a learned factor and offset per channel.
 struct BatchNorm {
-  std::int64_t channels = 0;  ///< 0 when given to NetworkBuilder: taken from the input
+  static constexpr double epsilon = 1e-5;  ///< beside the variance: PyTorch's default for BatchNorm2d
+  std::int64_t channels = 0;               ///< 0 when given to NetworkBuilder: taken from the input
   bool operator==(const BatchNorm&) const = default;
 };
 

@@ -3,6 +3,7 @@
 
 #include "kasimir/base/error.h"
 #include "kasimir/base/text.h"
+#include "kasimir/number/fit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -62,6 +63,20 @@ void require_place_fits(const WeightedPlace& place, const QuantizedPlace& quanti
   require_step(place.weight, quantized.activation_step);
 }
 
+void require_entries_fit(const NetworkPlan& plan, const std::vector<WeightedPlace>& places,
+                         const Quantization& quantization) {
+  std::vector<std::string> names;
+  for (const WeightedPlace& place : places) {
+    names.push_back(place.weight);
+    const auto found = quantization.find(place.weight);
+    if (found != quantization.end()) require_place_fits(place, found->second);
+  }
+  for (const auto& [name, quantized] : quantization)
+    if (std::ranges::find(names, name) == names.end())
+      throw input_error("the quantization has `{}`, which is no weighted sum of network `{}`, {}", name,
+                        plan.network->name(), suggestion(name, names));
+}
+
 }  // namespace
 
 std::optional<WeightedProduct> weighted_product(const BoundGraph& graph, const BoundStage& stage) {
@@ -99,6 +114,22 @@ std::vector<WeightedPlace> weighted_places(const NetworkPlan& plan) {
   return places;
 }
 
+std::vector<bool> never_negative(const Network& network) {
+  std::vector<bool> known(network.layers().size(), false);
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const Layer& layer = network.layers()[i];
+    const auto* activation = std::get_if<layer::Activation>(&layer.op);
+    const bool passes_on =
+        std::holds_alternative<layer::Add>(layer.op) || std::holds_alternative<layer::Concat>(layer.op) ||
+        std::holds_alternative<layer::MaxPool>(layer.op) || std::holds_alternative<layer::AvgPool>(layer.op) ||
+        std::holds_alternative<layer::GlobalAvgPool>(layer.op) || std::holds_alternative<layer::Dropout>(layer.op);
+    if (activation != nullptr) known[i] = activation->kind != layer::ActivationKind::hardswish;
+    if (passes_on)
+      known[i] = std::ranges::all_of(layer.inputs, [&](int from) { return known[static_cast<std::size_t>(from)]; });
+  }
+  return known;
+}
+
 std::int64_t slice_count(const std::vector<std::int64_t>& shape, int axes) {
   std::int64_t count = 1;
   for (int a = 0; a < axes; ++a) count *= shape[static_cast<std::size_t>(a)];
@@ -122,24 +153,39 @@ std::map<std::string, int> folded_norms(const NetworkPlan& plan) {
   return folded;
 }
 
-void require_fits(const NetworkPlan& plan, const Quantization& quantization) {
-  std::vector<std::string> names;
-  for (const WeightedPlace& place : weighted_places(plan)) {
-    names.push_back(place.weight);
-    const auto found = quantization.find(place.weight);
-    if (found != quantization.end()) require_place_fits(place, found->second);
+NormFactors norm_factors(const std::string& norm, const std::map<std::string_view, const NamedTensor*>& tensors) {
+  const auto part = [&](const char* name) -> const std::vector<float>& {
+    return tensors.at(norm + "." + name)->values;
+  };
+  const auto& gamma = part("weight");
+  const auto& beta = part("bias");
+  const auto& mean = part("running_mean");
+  const auto& variance = part("running_var");
+  NormFactors made;
+  for (std::size_t c = 0; c < gamma.size(); ++c) {
+    made.factor.push_back(gamma[c] / std::sqrt(variance[c] + layer::BatchNorm::epsilon));
+    made.offset.push_back(beta[c] - mean[c] * made.factor.back());
   }
-  for (const auto& [name, quantized] : quantization)
-    if (std::ranges::find(names, name) == names.end())
-      throw input_error("the quantization has `{}`, which is no weighted sum of network `{}`, {}", name,
-                        plan.network->name(), suggestion(name, names));
+  return made;
+}
+
+std::vector<std::int32_t> weight_codes(const std::string& name, std::span<const float> values,
+                                       const QuantizedPlace& place) {
+  std::vector<QuantizerScale> scales;
+  for (const float step : place.weight_steps) scales.push_back({step, 0, 0});
+  return encode_all(fmt::format("tensor `{}`", name), values, scales, place.weight);
+}
+
+void require_fits(const NetworkPlan& plan, const Quantization& quantization) {
+  require_entries_fit(plan, weighted_places(plan), quantization);
 }
 
 void require_covered(const NetworkPlan& plan, const Quantization& quantization) {
-  for (const WeightedPlace& place : weighted_places(plan))
+  const std::vector<WeightedPlace> places = weighted_places(plan);
+  for (const WeightedPlace& place : places)
     if (!quantization.contains(place.weight))
       throw input_error("the quantization of network `{}` lacks `{}`", plan.network->name(), place.weight);
-  require_fits(plan, quantization);
+  require_entries_fit(plan, places, quantization);
 }
 
 }  // namespace kasimir

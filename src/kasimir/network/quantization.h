@@ -6,7 +6,9 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kasimir {
@@ -51,12 +53,28 @@ std::optional<WeightedProduct> weighted_product(const BoundGraph& graph, const B
 /// stages of kernels that sum products of one activation and one weight that starts as WeightRole::linear.
 std::vector<WeightedPlace> weighted_places(const NetworkPlan& plan);
 
+/// By layer: whether what it gives is never negative, whatever the weights, so that its codes need no sign. Replaced
+/// layers count as the layers they replace.
+std::vector<bool> never_negative(const Network& network);
+
 /// Number of slices of a weight along its leading axes.
 std::int64_t slice_count(const std::vector<std::int64_t>& shape, int axes);
 
 /// Batch norms that quantised inference computes as part of the weighted sum before them: of a convolution without bias
 /// that is not replaced and whose only reader is the norm. By the name of the convolution's weight: the norm's layer.
 std::map<std::string, int> folded_norms(const NetworkPlan& plan);
+
+/// What a batch norm at inference multiplies with and adds, per channel.
+struct NormFactors {
+  std::vector<double> factor;  ///< gamma / sqrt(variance + epsilon)
+  std::vector<double> offset;  ///< beta - mean * factor
+};
+/// Of the layer of that name; `tensors` has its four.
+NormFactors norm_factors(const std::string& norm, const std::map<std::string_view, const NamedTensor*>& tensors);
+
+/// The codes of a weight with the steps of its place. @throws Error (input) as encode_all, with the tensor's name.
+std::vector<std::int32_t> weight_codes(const std::string& name, std::span<const float> values,
+                                       const QuantizedPlace& place);
 
 /// @throws Error (input) if an entry is no weighted sum of the plan, or has bits, steps or axes that cannot be.
 void require_fits(const NetworkPlan& plan, const Quantization& quantization);

@@ -2,6 +2,7 @@
 #include "kasimir/network/quantization_file.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/number/catalog.h"
 
 #include <nlohmann/json.hpp>
 
@@ -29,14 +30,8 @@ float step_from(const nlohmann::json& value, const Here& here) {
 
 IntegerFormat format_from(const nlohmann::json& value, const Here& here) {
   const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-  for (const bool is_signed : {true, false}) {
-    for (const bool symmetric : {true, false}) {
-      for (const int bits : {2, 3, 4, 5, 6, 7, 8, 16}) {
-        const IntegerFormat format{bits, is_signed, is_signed && symmetric};
-        if (format.str() == text) return format;
-      }
-    }
-  }
+  for (const NumberFormat& format : number_formats())
+    if (format.integer && format.name == text) return *format.integer;
   throw input_error("{}: the number format `{}`", here.str(), text)
       .note("known are int, uint and sint (symmetric) with 2 to 8 or 16 bits, such as uint8");
 }

@@ -3,7 +3,6 @@
 
 #include "kasimir/base/error.h"
 #include "kasimir/interp/integer_product.h"
-#include "kasimir/number/quantizer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,9 +11,6 @@
 
 namespace kasimir {
 namespace {
-
-// As lower_network has it in the stage of a batch norm.
-constexpr double norm_epsilon = 1e-5;
 
 class NetworkQuantizer {
  public:
@@ -63,44 +59,32 @@ class NetworkQuantizer {
 
   QuantizedSum sum_of(const BoundStage& stage, const WeightedProduct& product) const {
     QuantizedSum sum;
-    sum.name = lowered_.names[static_cast<std::size_t>(product.weight->tensor)];
-    const WeightedPlace& place = places_.at(sum.name);
-    const QuantizedPlace& quantized = quantization_.at(sum.name);
+    const std::string& name = lowered_.names[static_cast<std::size_t>(product.weight->tensor)];
+    const WeightedPlace& place = places_.at(name);
+    const QuantizedPlace& quantized = quantization_.at(name);
     sum.activation = *product.activation;
     sum.weight = *product.weight;
     sum.activation_format = quantized.activation;
     sum.activation_step = quantized.activation_step;
     sum.slices = slices_of_result(lowered_.graph, stage, *product.weight, place.channel_axes);
     sum.out = stage.out;
-    encode_weight(quantized, sum);
+    sum.weight_codes = weight_codes(name, values_[static_cast<std::size_t>(sum.weight.tensor)], quantized);
     const double factor = stage.root ? std::sqrt(stage.factor.value()) : stage.factor.value();
     const std::int64_t slices = slice_count(place.shape, place.channel_axes);
     const auto same = static_cast<std::size_t>(slices) / quantized.weight_steps.size();
     for (std::size_t i = 0; i < static_cast<std::size_t>(slices); ++i)
       sum.scale.push_back(sum.activation_step * static_cast<double>(quantized.weight_steps[i / same]) * factor);
-    if (norms_.contains(sum.name)) fold_norm(norms_.at(sum.name), sum);
+    if (norms_.contains(name)) fold_norm(norms_.at(name), sum);
     return sum;
-  }
-
-  void encode_weight(const QuantizedPlace& quantized, QuantizedSum& sum) const {
-    const auto& values = values_[static_cast<std::size_t>(sum.weight.tensor)];
-    const std::size_t share = values.size() / quantized.weight_steps.size();
-    for (std::size_t i = 0; i < values.size(); ++i)
-      sum.weight_codes.push_back(encode(values[i], {quantized.weight_steps[i / share], 0, 0}, quantized.weight));
   }
 
   void fold_norm(int layer, QuantizedSum& sum) const {
     const std::string& name = plan_.network->layer(layer).name;
-    const auto& gamma = by_name_.at(name + ".weight")->values;
-    const auto& beta = by_name_.at(name + ".bias")->values;
-    const auto& mean = by_name_.at(name + ".running_mean")->values;
-    const auto& variance = by_name_.at(name + ".running_var")->values;
-    for (std::size_t c = 0; c < sum.scale.size(); ++c) {
-      if (!(variance[c] >= 0)) throw input_error("tensor `{}.running_var`: {} is below zero", name, variance[c]);
-      const double by = static_cast<double>(gamma[c]) / std::sqrt(static_cast<double>(variance[c]) + norm_epsilon);
-      sum.scale[c] *= by;
-      sum.offset.push_back(static_cast<double>(beta[c]) - static_cast<double>(mean[c]) * by);
-    }
+    for (const float variance : by_name_.at(name + ".running_var")->values)
+      if (!(variance >= 0)) throw input_error("tensor `{}.running_var`: {} is below zero", name, variance);
+    NormFactors norm = norm_factors(name, by_name_);
+    for (std::size_t c = 0; c < sum.scale.size(); ++c) sum.scale[c] *= norm.factor[c];
+    sum.offset = std::move(norm.offset);
     for (const BoundStage& stage : lowered_.graph.stages)
       if (lowered_.graph.tensors[static_cast<std::size_t>(stage.out)].name == name) sum.out = stage.out;
   }
@@ -111,7 +95,7 @@ class NetworkQuantizer {
   std::map<std::string, WeightedPlace> places_;
   NetworkGraph lowered_;
   std::vector<std::vector<float>> values_;
-  std::map<std::string, const NamedTensor*> by_name_;
+  std::map<std::string_view, const NamedTensor*> by_name_;
 };
 
 }  // namespace

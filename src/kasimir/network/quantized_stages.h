@@ -5,7 +5,6 @@
 #include "kasimir/network/quantization.h"
 
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace kasimir {
@@ -13,7 +12,6 @@ namespace kasimir {
 /// A weighted sum with everything that is known before inference. With q the codes of its two operands,
 /// result = scale[slice] * sum of q * q + offset[slice].
 struct QuantizedSum {
-  std::string name;  ///< the weight's
   BoundRead activation;
   BoundRead weight;
   IntegerFormat activation_format;

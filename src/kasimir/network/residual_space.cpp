@@ -20,18 +20,15 @@ AppendLayers convolution(const layer::Conv& conv) {
 
 AppendLayers separable(std::int64_t channels, std::int64_t stride) {
   return [channels, stride](NetworkBuilder& net, const std::string& prefix, int from) {
-    layer::Conv depthwise = same_conv(net.shape(from).c, 3, stride);
-    depthwise.groups = net.shape(from).c;
-    const int filtered = add_conv_bn_relu(net, {prefix + "depthwise.", ""}, from, depthwise);
+    const std::int64_t in = net.shape(from).c;
+    const int filtered = add_conv_bn_relu(net, {prefix + "depthwise.", ""}, from, same_conv(in, 3, stride, in));
     return add_conv_bn(net, {prefix + "project.", ""}, filtered, same_conv(channels, 1));
   };
 }
 
 AppendLayers layers_of(const std::string& name, std::int64_t channels, std::int64_t stride) {
   if (name == "separable3") return separable(channels, stride);
-  layer::Conv conv = same_conv(channels, 3, stride);
-  if (name == "conv3_g4") conv.groups = 4;
-  return convolution(conv);
+  return convolution(same_conv(channels, 3, stride, name == "conv3_g4" ? 4 : 1));
 }
 
 int add_shortcut(NetworkBuilder& net, const std::string& prefix, int from, std::int64_t channels, std::int64_t stride) {

@@ -3,9 +3,9 @@
 
 #include "kasimir/base/files.h"
 #include "kasimir/base/text.h"
-#include "kasimir/report/assets.h"
 #include "kasimir/report/bars.h"
 #include "kasimir/report/chart.h"
+#include "kasimir/report/frame.h"
 #include "kasimir/report/html.h"
 #include "kasimir/report/parts.h"
 
@@ -281,16 +281,13 @@ Html mapping_cards(const AcceleratorPage& page) {
 std::string accelerator_html(const AcceleratorPage& page) {
   KASIMIR_CHECK(!page.layers.empty(), "no layers");
   const Architecture& machine = page.layers.front().model.architecture;
-  return fill_in(report_accelerator, {{"title", escape(page.title)},
-                                      {"style", std::string(report_style)},
-                                      {"script", std::string(report_script)},
-                                      {"headline", (headline(page) + design_section(page)).str()},
-                                      {"layers", layer_table(page).str()},
-                                      {"roofline", roofline(page).str()},
-                                      {"time", time_bars(page).str()},
-                                      {"energy", energy_bars(page).str()},
-                                      {"mappings", mapping_cards(page).str()},
-                                      {"machine", element("pre", {{"class", "copy"}}, to_toml(machine)).str()}});
+  return framed(page.title, headline(page) + design_section(page),
+                {{"layers", "Layers", "Layers", layer_table(page)},
+                 {"roofline", "Roofline", "Roofline", roofline(page)},
+                 {"time", "Time", "Where the time goes", time_bars(page)},
+                 {"energy", "Energy", "Where the energy goes", energy_bars(page)},
+                 {"mappings", "Mappings", "Mappings as nested loops", mapping_cards(page)},
+                 {"machine", "Machine", "The machine", element("pre", {{"class", "copy"}}, to_toml(machine))}});
 }
 
 void write_accelerator_page(const AcceleratorPage& page, const std::filesystem::path& path) {

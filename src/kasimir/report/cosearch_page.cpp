@@ -4,9 +4,9 @@
 #include "kasimir/base/error.h"
 #include "kasimir/base/files.h"
 #include "kasimir/base/text.h"
-#include "kasimir/report/assets.h"
 #include "kasimir/report/bars.h"
 #include "kasimir/report/chart.h"
+#include "kasimir/report/frame.h"
 #include "kasimir/report/parts.h"
 
 #include <algorithm>
@@ -153,14 +153,11 @@ std::string cosearch_html(const CosearchPage& page) {
   KASIMIR_CHECK(!page.finalists.empty(), "no finalists");
   Html networks;
   for (std::size_t i = 0; i < page.finalists.size(); ++i) networks += network_card(page, i);
-  return fill_in(report_cosearch, {{"title", escape(page.title)},
-                                   {"style", std::string(report_style)},
-                                   {"script", std::string(report_script)},
-                                   {"headline", headline(page).str()},
-                                   {"finalists", finalist_section(page).str()},
-                                   {"front", front_chart(page).str()},
-                                   {"networks", networks.str()},
-                                   {"asked", asked_table(page).str()}});
+  return framed(page.title, headline(page),
+                {{"finalists", "Finalists", "Finalists", finalist_section(page)},
+                 {"front", "Front", "Accuracy against cost", front_chart(page)},
+                 {"networks", "Networks", "Networks and their accelerators", networks},
+                 {"asked", "What was asked", "What was asked", asked_table(page)}});
 }
 
 void write_cosearch_page(const CosearchPage& page, const std::filesystem::path& path) {

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/study/summary.h"
 
+#include "kasimir/base/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 namespace kasimir::study {
 namespace {
 
 std::optional<Measured> over_seeds(const std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
-  const auto n = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
-  double squares = 0;
-  for (const double v : values) squares += (v - mean) * (v - mean);
-  return Measured{mean, values.size() > 1 ? std::sqrt(squares / (n - 1)) : 0, static_cast<int>(values.size())};
+  return Measured{mean(values), standard_deviation(values), static_cast<int>(values.size())};
 }
 
 /// The value below which a share `q` of the sorted values lies, interpolated.

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kasimir/train/torch.h"
+#include "kasimir/train/dictionary.h"
 #include "kasimir/train/trainer.h"
 
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace kasimir {
-
-/// What a training changes, by name. The tensors are those of the training itself.
-using TrainingTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 /// How far a training is.
 struct TrainingState {
@@ -24,11 +20,11 @@ struct TrainingState {
 /// Writes the state after an epoch, so that a process that ends at any time leaves a whole file behind. `mark` says of
 /// what training it is. @throws Error (system) if the file cannot be written.
 void save_checkpoint(const std::filesystem::path& path, const std::string& mark, const TrainingState& state,
-                     const TrainingTensors& tensors);
+                     const NamedState& tensors);
 
 /// Fills the tensors and returns the state; nothing if there is no such file. @throws Error (input) if it is no
 /// checkpoint, or one of another training.
 std::optional<TrainingState> load_checkpoint(const std::filesystem::path& path, const std::string& mark,
-                                             const TrainingTensors& tensors);
+                                             const NamedState& tensors);
 
 }  // namespace kasimir

@@ -29,6 +29,41 @@ void write_dictionary(const std::filesystem::path& path, const TensorDictionary&
   write_file(path, std::string_view(bytes.data(), bytes.size()));
 }
 
+namespace {
+constexpr const char* mark_name = "#mark";
+}  // namespace
+
+SavedState::SavedState(const std::filesystem::path& path, const std::string& what)
+    : path_(path), what_(what), dictionary_(read_dictionary(path, what)) {
+  for (const double c : numbers(mark_name)) mark_ += static_cast<char>(c);
+}
+
+at::Tensor SavedState::find(const std::string& name) const {
+  const auto entry = dictionary_.find(name);
+  if (entry == dictionary_.end()) throw input_error("{}: not {}, as it holds no `{}`", path_.string(), what_, name);
+  return entry->value();
+}
+
+std::vector<double> SavedState::numbers(const std::string& name) const { return to_values(find(name)); }
+
+void SavedState::restore(const NamedState& state) const {
+  for (const auto& [name, tensor] : state)
+    if (find(name).sizes() != tensor.sizes())
+      throw input_error("{}: not {}, as `{}` is {} instead of {}", path_.string(), what_, name,
+                        fmt::join(find(name).sizes(), "x"), fmt::join(tensor.sizes(), "x"));
+  const at::NoGradGuard fixed;
+  for (const auto& [name, tensor] : state) tensor.copy_(find(name));
+}
+
+void save_state(const std::filesystem::path& path, const std::string& mark,
+                const std::map<std::string, std::vector<double>>& numbers, const NamedState& state) {
+  TensorDictionary dictionary;
+  for (const auto& [name, tensor] : state) dictionary.insert(name, tensor.detach().to(at::kCPU).contiguous());
+  for (const auto& [name, values] : numbers) dictionary.insert(name, to_tensor(values));
+  dictionary.insert(mark_name, to_tensor(std::vector<double>(mark.begin(), mark.end())));
+  write_dictionary(path, dictionary);
+}
+
 at::Tensor to_tensor(const std::vector<double>& values) {
   at::Tensor tensor = at::empty({static_cast<std::int64_t>(values.size())}, at::kDouble);
   std::ranges::copy(values, tensor.data_ptr<double>());

@@ -20,16 +20,19 @@ at::Tensor log_of(const std::vector<float>& steps, const std::vector<std::int64_
 
 }  // namespace
 
+std::vector<std::int64_t> step_shape(const std::vector<std::int64_t>& weight_shape, int channel_axes) {
+  std::vector<std::int64_t> shape(weight_shape.size(), 1);
+  std::copy_n(weight_shape.begin(), channel_axes, shape.begin());
+  return shape;
+}
+
 FakeQuantizer::FakeQuantizer(const QuantizedPlace& place, const std::vector<std::int64_t>& weight_shape,
                              at::Device device)
     : place_(place) {
-  // Ones for the axes that are summed over: steps then broadcast to the weight.
-  std::vector<std::int64_t> shape(weight_shape.size(), 1);
-  std::copy_n(weight_shape.begin(), place.channel_axes, shape.begin());
   const std::int64_t slices = slice_count(weight_shape, place.channel_axes);
   KASIMIR_CHECK(slices == static_cast<std::int64_t>(place.weight_steps.size()), "{} steps for {} slices",
                 place.weight_steps.size(), slices);
-  log_weight_steps_ = log_of(place.weight_steps, shape, device);
+  log_weight_steps_ = log_of(place.weight_steps, step_shape(weight_shape, place.channel_axes), device);
   log_activation_step_ = log_of({place.activation_step}, {1}, device);
 }
 

@@ -6,10 +6,12 @@
 
 namespace kasimir {
 
+/// The shape of steps that broadcast to a weight: ones for the axes that are summed over.
+std::vector<std::int64_t> step_shape(const std::vector<std::int64_t>& weight_shape, int channel_axes);
+
 /// One quantised place as tensors: its steps may be learned.
 class FakeQuantizer {
  public:
-  /// `weight_dims`: of the weight tensor.
   FakeQuantizer(const QuantizedPlace& place, const std::vector<std::int64_t>& weight_shape, at::Device device);
 
   /// The operands on their grids, still as floating-point numbers.

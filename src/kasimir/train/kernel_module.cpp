@@ -38,9 +38,8 @@ KernelModule::KernelModule(const Kernel& kernel, const Site& site, const std::st
   for (const LayerPart& part : kernel_parts(name, kernel, site)) {
     at::Tensor value = start_value(part, generator);
     const bool decays = part.learned() && part.role == WeightRole::linear;
-    parts_.push_back({part.name, value.requires_grad_(part.learned()), part.learned(), decays});
+    parts_.push_back({part.name, value.requires_grad_(part.learned()), part.learned(), decays, part.momentum});
     tensor_of_part_.push_back(part.tensor);
-    if (!part.learned()) momentum_[part.tensor] = part.momentum;
   }
 }
 
@@ -79,7 +78,7 @@ at::Tensor KernelModule::forward(const at::Tensor& input, bool training, const N
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       if (parts_[p].learned) continue;
       const at::Tensor& batch = tensors[static_cast<std::size_t>(tensor_of_part_[p])];
-      parts_[p].tensor.lerp_(batch.detach().to(at::kFloat), momentum_.at(tensor_of_part_[p]));
+      parts_[p].tensor.lerp_(batch.detach().to(at::kFloat), parts_[p].momentum);
     }
   }
   return tensors[static_cast<std::size_t>(run.graph().output)];

@@ -18,6 +18,7 @@ struct Part {
   at::Tensor tensor;
   bool learned = true;  ///< false: a running statistic
   bool decays = true;   ///< takes part in weight decay
+  double momentum = 0;  ///< running statistics: how far a batch moves them towards its own
 };
 
 /// Changes the operands of the weighted product whose weight has this name.
@@ -46,7 +47,6 @@ class KernelModule {
   Peepholes peepholes_;
   std::vector<Part> parts_;
   std::vector<int> tensor_of_part_;
-  std::map<int, double> momentum_;  ///< of statistics, by tensor
   std::map<std::pair<std::int64_t, bool>, std::unique_ptr<Executor>> executors_;
 };
 

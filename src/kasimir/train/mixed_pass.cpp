@@ -22,23 +22,6 @@ std::vector<SupernetTensors::Owner> owners_of(const SpaceNetwork& made) {
   return owners;
 }
 
-/// By layer: whether a result is never negative, whatever the weights.
-std::vector<bool> never_negative(const Network& network) {
-  std::vector<bool> known(network.layers().size(), false);
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    const Layer& layer = network.layers()[i];
-    const auto* activation = std::get_if<layer::Activation>(&layer.op);
-    const bool passes_on =
-        std::holds_alternative<layer::Add>(layer.op) || std::holds_alternative<layer::Concat>(layer.op) ||
-        std::holds_alternative<layer::MaxPool>(layer.op) || std::holds_alternative<layer::AvgPool>(layer.op) ||
-        std::holds_alternative<layer::GlobalAvgPool>(layer.op) || std::holds_alternative<layer::Dropout>(layer.op);
-    if (activation != nullptr) known[i] = activation->kind != layer::ActivationKind::hardswish;
-    if (passes_on)
-      known[i] = std::ranges::all_of(layer.inputs, [&](int from) { return known[static_cast<std::size_t>(from)]; });
-  }
-  return known;
-}
-
 /// The batch norms that end the branches which are added to a shortcut.
 std::vector<std::string> last_norms(const SpaceNetwork& made, const std::vector<SupernetTensors::Owner>& owners) {
   std::vector<std::string> names;

@@ -2,6 +2,7 @@
 #include "kasimir/train/mixed_place.h"
 
 #include "kasimir/train/batch_tensors.h"
+#include "kasimir/train/fake_quantizer.h"
 #include "kasimir/train/quantize_mix.h"
 
 #include <ATen/TensorOperators.h>
@@ -20,7 +21,8 @@ constexpr double smallest_step = 1e-5;
 
 bool is_set(const at::Tensor& flag) { return flag.item<float>() != 0; }
 
-/// Of the mean of |x| over all axes along which `steps` has extent 1.
+/// Where learned steps start (Esser et al., arXiv 1902.08153; number/straight_through.h has the same for plain
+/// numbers): from the mean of |x| over all axes along which `steps` has extent 1.
 void start_steps(const at::Tensor& x, const IntegerFormat& format, at::Tensor& log_steps) {
   std::vector<std::int64_t> axes;
   for (std::int64_t axis = 0; axis < x.dim(); ++axis)
@@ -43,8 +45,7 @@ MixedPlace::MixedPlace(const WeightedPlace& place, std::span<const int> widths, 
       widths_(widths.begin(), widths.end()),
       started_(at::zeros({1}, at::kFloat)),
       signed_(at::full({1}, may_be_negative ? 1.0 : 0.0, at::kFloat)) {
-  std::vector<std::int64_t> shape(place.shape.size(), 1);
-  std::copy_n(place.shape.begin(), place.channel_axes, shape.begin());
+  const std::vector<std::int64_t> shape = step_shape(place.shape, place.channel_axes);
   const auto options = at::TensorOptions(at::kFloat).device(device);
   for (std::size_t i = 0; i < widths_.size(); ++i) {
     weight_log_steps_.push_back(at::zeros(shape, options).requires_grad_(true));

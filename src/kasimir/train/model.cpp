@@ -57,6 +57,10 @@ void Model::set_tensor(const std::string& name, const std::vector<float>& values
   tensor.copy_(plain);
 }
 
+void Model::set_tensors(const std::vector<NamedTensor>& tensors) {
+  for (const NamedTensor& tensor : tensors) set_tensor(tensor.name, tensor.values);
+}
+
 void Model::set_quantization(const Quantization& quantization) {
   impl_->quantizers.clear();
   impl_->operands = {};

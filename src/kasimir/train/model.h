@@ -44,6 +44,8 @@ class Model {
   [[nodiscard]] std::vector<NamedTensor> tensors() const;
   /// Gives a tensor other values, row-major. @throws Error (input) for an unknown name or another number of values.
   void set_tensor(const std::string& name, const std::vector<float>& values);
+  /// The same for several tensors.
+  void set_tensors(const std::vector<NamedTensor>& tensors);
   /// From now on the operands of these places are rounded to their grids, in training and at inference; {}: none are.
   /// @throws Error (input) for a place that the network does not have.
   void set_quantization(const Quantization& quantization);

@@ -72,7 +72,7 @@ Outcome<std::unique_ptr<NativeBench::Built>> NativeBench::build(const NetworkPla
   if (!program.ok()) return program.rejection();
 
   Model model(plan, {.seed = options.seed});
-  for (const NamedTensor& tensor : weights) model.set_tensor(tensor.name, tensor.values);
+  model.set_tensors(weights);
   const Shape3 in = plan.network->input();
   const at::Tensor images = at::randn({batch_, in.c, in.h, in.w}, at::kFloat);
   const at::Tensor scores = model.impl().forward(images, false);

@@ -2,6 +2,7 @@
 #include "kasimir/train/network_module.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/TensorOperators.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +10,8 @@
 namespace kasimir {
 namespace {
 
-// Of PyTorch's BatchNorm2d.
+// Momentum and epsilon of PyTorch's BatchNorm2d.
+constexpr double norm_momentum = 0.1;
 constexpr double norm_epsilon = 1e-5;
 
 }  // namespace
@@ -135,8 +137,8 @@ Model::Impl::Impl(const NetworkPlan& plan, const ModelOptions& options)
     if (replaced == plan.replaced.end()) {
       for (const LayerPart& part : layer_parts(plan, static_cast<int>(i))) {
         at::Tensor value = std::visit(Maker{part, generator}, of.op);
-        nodes_[i].parts.push_back(
-            {part.name, value.requires_grad_(part.learned()), part.learned(), part.kind == PartKind::weight});
+        nodes_[i].parts.push_back({part.name, value.requires_grad_(part.learned()), part.learned(),
+                                   part.kind == PartKind::weight, part.learned() ? 0 : norm_momentum});
       }
     } else {
       KASIMIR_CHECK(std::holds_alternative<layer::Conv>(of.op), "layer {} ({}) is replaced", of.name, op_text(of.op));
@@ -150,6 +152,23 @@ Model::Impl::Impl(const NetworkPlan& plan, const ModelOptions& options)
   }
   if (device_.is_cpu()) return;
   for (Part* part : parts()) part->tensor = part->tensor.detach().to(device_).requires_grad_(part->learned);
+}
+
+void average_statistics(const std::vector<Part*>& statistics, std::size_t batches,
+                        const std::function<void(std::size_t batch)>& run) {
+  const at::NoGradGuard fixed;
+  for (std::size_t batch = 0; batch < batches; ++batch) {
+    std::vector<at::Tensor> before;
+    for (const Part* part : statistics) before.push_back(part->tensor.clone());
+    run(batch);
+    // A part moved by momentum * (batch's own - before); the mean over the batches so far moves it by
+    // (batch's own - before) / number.
+    const double number = static_cast<double>(batch + 1);
+    for (std::size_t s = 0; s < statistics.size(); ++s) {
+      at::Tensor& tensor = statistics[s]->tensor;
+      tensor.copy_(before[s] + (tensor - before[s]) / (statistics[s]->momentum * number));
+    }
+  }
 }
 
 at::Tensor Model::Impl::forward(const at::Tensor& images, bool training, std::map<int, at::Tensor>* taps) {

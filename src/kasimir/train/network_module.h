@@ -16,8 +16,9 @@ namespace kasimir {
 using LayerHook = std::function<at::Tensor(int layer, const std::vector<at::Tensor>& results,
                                            const std::function<at::Tensor()>& compute)>;
 
-/// How far a batch moves the statistics of batch norm layers: that of PyTorch's BatchNorm2d.
-constexpr double norm_momentum = 0.1;
+/// The statistics become the mean over batches, each counting alike. `run` computes one batch as in training.
+void average_statistics(const std::vector<Part*>& statistics, std::size_t batches,
+                        const std::function<void(std::size_t batch)>& run);
 
 /// A network as tensors, behind Model.
 struct Model::Impl {

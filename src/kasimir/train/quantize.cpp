@@ -9,8 +9,6 @@
 #include "kasimir/train/index_stream.h"
 #include "kasimir/train/network_module.h"
 
-#include <ATen/TensorOperators.h>
-
 #include <algorithm>
 
 namespace kasimir {
@@ -20,18 +18,26 @@ constexpr std::size_t calibration_batch = 64;
 /// Of each place and batch: enough for a percentile of one in a thousand, little beside the activations themselves.
 constexpr std::size_t values_per_batch = 1 << 14;
 
-/// Calls `use` with batches of images in a random order, gradients off.
-template <typename Use>
-void for_batches(Model& model, const ImageSet& images, std::span<const std::int32_t> given, Use use) {
-  const at::NoGradGuard fixed;
-  const std::vector<std::int32_t> order = shuffled({given.begin(), given.end()}, 1, 0);
-  const std::span indices(order);
-  const Batcher batcher(images, model.impl().normalisation);
-  for (std::size_t i = 0; i < indices.size(); i += calibration_batch) {
-    const auto part = indices.subspan(i, std::min(calibration_batch, indices.size() - i));
-    use(image_tensor(batcher, part).to(model.impl().device()));
+/// Images in a random order, in batches.
+class CalibrationBatches {
+ public:
+  CalibrationBatches(Model& model, const ImageSet& images, std::span<const std::int32_t> indices)
+      : order_(shuffled({indices.begin(), indices.end()}, 1, 0)),
+        batcher_(images, model.impl().normalisation),
+        device_(model.impl().device()) {}
+
+  [[nodiscard]] std::size_t count() const { return (order_.size() + calibration_batch - 1) / calibration_batch; }
+  [[nodiscard]] at::Tensor images(std::size_t batch) const {
+    const std::size_t from = batch * calibration_batch;
+    const auto part = std::span(order_).subspan(from, std::min(calibration_batch, order_.size() - from));
+    return image_tensor(batcher_, part).to(device_);
   }
-}
+
+ private:
+  std::vector<std::int32_t> order_;
+  Batcher batcher_;
+  at::Device device_;
+};
 
 /// Values of one place's activation, and their extremes.
 struct Seen {
@@ -61,7 +67,9 @@ std::map<std::string, Seen> watch(Model& model, const ImageSet& images, std::spa
   model.impl().operands = [&](const std::string& weight, at::Tensor& activation, at::Tensor&) {
     if (bits.contains(weight)) seen[weight].add(activation, rng);
   };
-  for_batches(model, images, indices, [&](const at::Tensor& batch) { (void)model.impl().forward(batch, false); });
+  const at::NoGradGuard fixed;
+  const CalibrationBatches batches(model, images, indices);
+  for (std::size_t b = 0; b < batches.count(); ++b) (void)model.impl().forward(batches.images(b), false);
   model.impl().operands = {};
   return seen;
 }
@@ -115,36 +123,14 @@ Quantization calibrate(Model& model, const NetworkPlan& plan, const ImageSet& im
 
 void reestimate_statistics(Model& model, const ImageSet& images, std::span<const std::int32_t> indices) {
   std::vector<Part*> statistics;
-  std::vector<at::Tensor> sums;
-  for (Part* part : model.impl().parts()) {
-    if (part->learned) continue;
-    statistics.push_back(part);
-    sums.push_back(at::zeros_like(part->tensor, at::kDouble));
-  }
-  const auto moved_from = [&](double start, const at::Tensor& batch) {
-    for (Part* part : statistics) part->tensor.fill_(start);
-    (void)model.impl().forward(batch, true);
-    std::vector<at::Tensor> after;
-    for (const Part* part : statistics) after.push_back(part->tensor.to(at::kDouble));
-    return after;
-  };
-  // A batch moves a statistic by momentum * (batch - start), with a momentum that each layer or kernel sets itself: two
-  // starts tell it, from 0 the batch's own value follows.
-  std::vector<at::Tensor> momenta;
-  double batches = 0;
-  for_batches(model, images, indices, [&](const at::Tensor& batch) {
-    if (batch.size(0) < 2) return;
-    const std::vector<at::Tensor> from_zero = moved_from(0.0, batch);
-    if (momenta.empty()) {
-      momenta = moved_from(1.0, batch);
-      for (std::size_t i = 0; i < sums.size(); ++i) momenta[i] = 1.0 - (momenta[i] - from_zero[i]);
-    }
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i].add_(from_zero[i] / momenta[i]);
-    ++batches;
-  });
-  KASIMIR_CHECK(batches > 0, "statistics of {} images", indices.size());
-  const at::NoGradGuard fixed;
-  for (std::size_t i = 0; i < sums.size(); ++i) statistics[i]->tensor.copy_(sums[i] / batches);
+  for (Part* part : model.impl().parts())
+    if (!part->learned) statistics.push_back(part);
+  const CalibrationBatches batches(model, images, indices);
+  // A last batch of one image may have no variance at all.
+  const std::size_t count = indices.size() / calibration_batch + (indices.size() % calibration_batch > 1 ? 1 : 0);
+  KASIMIR_CHECK(count > 0, "statistics of {} images", indices.size());
+  average_statistics(statistics, count,
+                     [&](std::size_t batch) { (void)model.impl().forward(batches.images(batch), true); });
 }
 
 std::vector<Sensitivity> sensitivities(Model& model, const Quantization& quantization, const ImageSet& images,

@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <numeric>
 
 namespace kasimir {
 namespace {
@@ -20,8 +19,7 @@ class Trial {
   Trial(const NetworkPlan& plan, const ImageSet& images, const ScreenOptions& options,
         const std::map<int, at::Tensor>& taps)
       : model_(plan, ModelOptions{options.seed, options.device, {}}), taps_(taps) {
-    std::vector<std::int32_t> all(static_cast<std::size_t>(images.size()));
-    std::iota(all.begin(), all.end(), 0);
+    const std::vector<std::int32_t> all = every_index(images);
     const Batcher batcher(images, channel_statistics(images, all));
     images_ = image_tensor(batcher, all).to(model_.impl().device());
     labels_ = label_tensor(batcher, all).to(model_.impl().device());

@@ -86,10 +86,10 @@ SupernetMixture mixture_of(const NetworkSpace& space, std::size_t widths, const 
   return mixture;
 }
 
-KeptStatistics::KeptStatistics(const std::vector<RunningStatistic>& statistics) {
-  for (const RunningStatistic& of : statistics) {
-    tensors_.push_back(of.part->tensor);
-    before_.push_back(of.part->tensor.clone());
+KeptStatistics::KeptStatistics(const std::vector<Part*>& statistics) {
+  for (const Part* part : statistics) {
+    tensors_.push_back(part->tensor);
+    before_.push_back(part->tensor.clone());
   }
 }
 
@@ -109,44 +109,30 @@ Supernet::Impl::Impl(const NetworkSpace& space_of, const ImageSet& images_of, co
       adam(tensors.learned_steps()),
       batcher(images, channel_statistics(images, data.weights)),
       weight_batches(data.weights, static_cast<std::size_t>(options.batch), mix_bits(options.seed)),
-      choice_batches(data.choices, static_cast<std::size_t>(options.batch), mix_bits(options.seed + 1)) {
+      choice_batches(data.choices, static_cast<std::size_t>(options.batch), mix_bits(options.seed + 1)),
+      recalibration(shuffled(data.weights, 1, 0)) {
+  recalibration.resize(std::min(recalibration.size(), static_cast<std::size_t>(options.recalibration_images)));
   tensors.model.set_normalisation(channel_statistics(images, data.weights));
   std::map<std::string, Part*> by_name;
-  for (Part* part : tensors.model.impl().parts())
-    if (!part->learned) by_name[part->name] = part;
-  for (std::size_t i = 0; i < tensors.owners.size(); ++i) {
-    for (const LayerPart& part : layer_parts(tensors.made.plan(), static_cast<int>(i))) {
-      if (part.learned()) continue;
-      const double momentum = part.kind == PartKind::kernel_stat ? part.momentum : norm_momentum;
-      statistics.push_back({by_name.at(part.name), momentum, i});
-    }
-  }
+  for (Part* part : tensors.model.impl().parts()) by_name[part->name] = part;
+  for (std::size_t i = 0; i < tensors.owners.size(); ++i)
+    for (const LayerPart& part : layer_parts(tensors.made.plan(), static_cast<int>(i)))
+      if (!part.learned()) statistics.emplace_back(by_name.at(part.name), i);
 }
 
-std::vector<RunningStatistic> Supernet::Impl::statistics_of(const MixedPass& pass) const {
-  std::vector<RunningStatistic> all;
-  for (const RunningStatistic& of : statistics)
-    if (pass.computes(of.layer)) all.push_back(of);
+std::vector<Part*> Supernet::Impl::statistics_of(const MixedPass& pass) const {
+  std::vector<Part*> all;
+  for (const auto& [part, layer] : statistics)
+    if (pass.computes(layer)) all.push_back(part);
   return all;
 }
 
-void Supernet::Impl::reestimate(const std::vector<RunningStatistic>& of) {
-  const at::NoGradGuard fixed;
-  const std::vector<std::int32_t> order = shuffled(data.weights, 1, 0);
-  const std::size_t wanted = std::min(order.size(), static_cast<std::size_t>(options.recalibration_images));
-  const auto batch = std::min(wanted, static_cast<std::size_t>(options.batch));
-  for (std::size_t i = 0; i + batch <= wanted; i += batch) {
-    std::vector<at::Tensor> before;
-    for (const RunningStatistic& statistic : of) before.push_back(statistic.part->tensor.clone());
-    (void)tensors.model.impl().forward(batch_of(std::span(order).subspan(i, batch)).first, true);
-    // A layer moved its statistic by momentum * (batch - before); the mean over the batches so far moves it by
-    // (batch - before) / number.
-    const double number = static_cast<double>(i / batch + 1);
-    for (std::size_t s = 0; s < of.size(); ++s) {
-      at::Tensor& tensor = of[s].part->tensor;
-      tensor.copy_(before[s] + (tensor - before[s]) / (of[s].momentum * number));
-    }
-  }
+void Supernet::Impl::reestimate(const std::vector<Part*>& of) {
+  const auto batch = std::min(recalibration.size(), static_cast<std::size_t>(options.batch));
+  average_statistics(of, recalibration.size() / batch, [&](std::size_t b) {
+    const auto indices = std::span(recalibration).subspan(b * batch, batch);
+    (void)tensors.model.impl().forward(batch_of(indices).first, true);
+  });
 }
 
 std::pair<at::Tensor, at::Tensor> Supernet::Impl::batch_of(std::span<const std::int32_t> indices,
@@ -247,7 +233,7 @@ Model DerivedNetwork::model(Device device) const {
   ModelOptions options;
   options.device = device;
   Model made_model(made.plan(), options);
-  for (const NamedTensor& tensor : weights) made_model.set_tensor(tensor.name, tensor.values);
+  made_model.set_tensors(weights);
   made_model.set_normalisation(normalisation);
   made_model.set_quantization(quantization);
   return made_model;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kasimir/train/batches.h"
+#include "kasimir/train/dictionary.h"
 #include "kasimir/train/index_stream.h"
 #include "kasimir/train/mixed_pass.h"
 #include "kasimir/train/sgd.h"
@@ -13,17 +14,10 @@
 
 namespace kasimir {
 
-/// A running statistic, and how far a batch moves it.
-struct RunningStatistic {
-  Part* part = nullptr;
-  double momentum = 0;
-  std::size_t layer = 0;
-};
-
 /// Puts statistics back as they were when it ends.
 class KeptStatistics {
  public:
-  explicit KeptStatistics(const std::vector<RunningStatistic>& statistics);
+  explicit KeptStatistics(const std::vector<Part*>& statistics);
   ~KeptStatistics();
   KeptStatistics(const KeptStatistics&) = delete;
   KeptStatistics& operator=(const KeptStatistics&) = delete;
@@ -38,15 +32,16 @@ struct Supernet::Impl {
   Impl(const NetworkSpace& space_of, const ImageSet& images_of, const SupernetData& data_of,
        const SupernetOptions& options_of);
 
-  [[nodiscard]] std::vector<RunningStatistic> statistics_of(const MixedPass& pass) const;
-  /// The statistics of what a pass computes become the mean over batches of the first images that weights learn from.
-  void reestimate(const std::vector<RunningStatistic>& of);
+  /// Of what a pass computes.
+  [[nodiscard]] std::vector<Part*> statistics_of(const MixedPass& pass) const;
+  /// These become the mean over batches of `recalibration`.
+  void reestimate(const std::vector<Part*>& of);
   /// Images and labels of a batch.
   std::pair<at::Tensor, at::Tensor> batch_of(std::span<const std::int32_t> indices, const Augmentation& how = {});
   std::pair<at::Tensor, at::Tensor> next_weight_batch();
   at::Tensor loss_of(const std::pair<at::Tensor, at::Tensor>& batch);
   /// Everything that load() has to restore but the places in the data.
-  std::vector<std::pair<std::string, at::Tensor>> state();
+  NamedState state();
 
   NetworkSpace space;
   const ImageSet& images;
@@ -58,7 +53,8 @@ struct Supernet::Impl {
   Batcher batcher;
   IndexStream weight_batches;
   IndexStream choice_batches;
-  std::vector<RunningStatistic> statistics;  ///< of all operators
+  std::vector<std::int32_t> recalibration;                ///< of the images that weights learn from
+  std::vector<std::pair<Part*, std::size_t>> statistics;  ///< of all operators, each with its layer
 };
 
 }  // namespace kasimir

@@ -12,6 +12,7 @@
 #include <ATen/autocast_mode.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 
@@ -60,12 +61,6 @@ void check_fit(const NetworkPlan& plan, const Dataset& dataset, const Split& spl
                       dataset.name, split.train.size(), split.validation.size());
 }
 
-std::vector<std::int32_t> all_of(const ImageSet& images) {
-  std::vector<std::int32_t> indices(static_cast<std::size_t>(images.size()));
-  for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int32_t>(i);
-  return indices;
-}
-
 /// Of the logarithm of a quantisation step, at its highest: a thousand steps can change it by a factor of e.
 constexpr double step_rate = 1e-3;
 
@@ -85,7 +80,7 @@ class Training {
     if (start.weights == nullptr) {
       result_.model->set_normalisation(channel_statistics(dataset.train, split.train));
     } else {
-      for (const NamedTensor& tensor : start.weights->tensors()) result_.model->set_tensor(tensor.name, tensor.values);
+      result_.model->set_tensors(start.weights->tensors());
       result_.model->set_normalisation(start.weights->normalisation());
     }
     result_.model->set_quantization(start.quantization);
@@ -108,7 +103,8 @@ class Training {
     const Batcher batcher(dataset_.train, model.normalisation);
     Optimisers optimisers{Sgd(model.parts(), {recipe_.momentum, recipe_.nesterov, recipe_.weight_decay}),
                           Adam(model.learned_steps())};
-    const int done = resume(model, optimisers);
+    const std::string of = start_from_.checkpoint.empty() ? "" : mark(model);
+    const int done = resume(of, model, optimisers);
     for (int epoch = done + 1; epoch <= recipe_.epochs; ++epoch) {
       const auto began = Clock::now();
       EpochRow row;
@@ -122,20 +118,35 @@ class Training {
       if (observer_.epoch) observer_.epoch(row);
       result_.validation = score;
       if (!start_from_.checkpoint.empty())
-        save_checkpoint(start_from_.checkpoint, mark(model), {result_.steps, result_.curve},
-                        state_of(model, optimisers));
+        save_checkpoint(start_from_.checkpoint, of, {result_.steps, result_.curve}, state_of(model, optimisers));
     }
-    if (recipe_.evaluate_test) result_.test = result_.model->evaluate(dataset_.test, all_of(dataset_.test));
+    if (recipe_.evaluate_test) result_.test = result_.model->evaluate(dataset_.test, every_index(dataset_.test));
   }
 
-  /// What must be the same for a checkpoint to be of this training.
-  [[nodiscard]] std::string mark(const Model::Impl& model) const {
-    return fmt::format("{}, {}, {}, {} quantised places", model.network.name(), dataset_.fingerprint, recipe_.str(),
-                       model.quantizers.size());
+  /// What must be the same for a checkpoint to be of this training: all that it depends on. Before its first step.
+  [[nodiscard]] std::string mark(Model::Impl& model) const {
+    std::uint64_t start = 0;
+    const auto add = [&](std::string_view bytes) {
+      for (const char byte : bytes) start = mix_bits(start ^ static_cast<unsigned char>(byte));
+    };
+    const auto add_tensor = [&](const at::Tensor& tensor) {
+      for (const float value : floats_of(tensor)) start = mix_bits(start ^ std::bit_cast<std::uint32_t>(value));
+    };
+    for (const Part* part : model.parts()) {
+      add(part->name);
+      add_tensor(part->tensor);
+    }
+    for (const auto& [weight, quantizer] : model.quantizers) {
+      const QuantizedPlace place = quantizer.place();
+      add(fmt::format("{} {} {}", weight, place.weight.str(), place.activation.str()));
+    }
+    for (const at::Tensor& steps : model.learned_steps()) add_tensor(steps);
+    return fmt::format("{}, {}, {}, {} quantised places, start {:016x}", model.network.name(), dataset_.fingerprint,
+                       recipe_.str(), model.quantizers.size(), start);
   }
 
-  static TrainingTensors state_of(Model::Impl& model, const Optimisers& optimisers) {
-    TrainingTensors all;
+  static NamedState state_of(Model::Impl& model, const Optimisers& optimisers) {
+    NamedState all;
     for (const Part* part : model.parts()) all.emplace_back(part->name, part->tensor);
     const auto add = [&](const std::string& kind, const std::vector<at::Tensor>& tensors) {
       for (std::size_t i = 0; i < tensors.size(); ++i) all.emplace_back(fmt::format("#{}{}", kind, i), tensors[i]);
@@ -147,9 +158,9 @@ class Training {
   }
 
   /// The number of epochs that a checkpoint has.
-  int resume(Model::Impl& model, const Optimisers& optimisers) {
+  int resume(const std::string& of, Model::Impl& model, const Optimisers& optimisers) {
     if (start_from_.checkpoint.empty()) return 0;
-    const auto state = load_checkpoint(start_from_.checkpoint, mark(model), state_of(model, optimisers));
+    const auto state = load_checkpoint(start_from_.checkpoint, of, state_of(model, optimisers));
     if (!state || state->curve.empty()) return 0;
     result_.steps = state->steps;
     result_.curve = state->curve;

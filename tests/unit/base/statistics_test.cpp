@@ -20,6 +20,13 @@ TEST(Statistics, MedianIsTheMiddle) {
   EXPECT_EQ(median({}), 0);
 }
 
+TEST(Statistics, MeanAndDeviationOfASample) {
+  EXPECT_EQ(mean({1, 2, 6}), 3);
+  EXPECT_DOUBLE_EQ(standard_deviation({1, 2, 6}), std::sqrt((4 + 1 + 9) / 2.0));
+  EXPECT_EQ(mean({}), 0);
+  EXPECT_EQ(standard_deviation({7}), 0);
+}
+
 TEST(Statistics, RankCorrelationSeesOrderOnly) {
   EXPECT_NEAR(rank_correlation({1, 2, 3, 4}, {1, 8, 27, 64}), 1, 1e-15);
   EXPECT_NEAR(rank_correlation({1, 2, 3, 4}, {4, 3, 2, 1}), -1, 1e-15);

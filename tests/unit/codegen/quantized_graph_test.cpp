@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kasimir/base/error.h"
 #include "kasimir/base/files.h"
 #include "kasimir/codegen/int8_speed.h"
 #include "kasimir/codegen/network_c.h"
 #include "kasimir/codegen/work.h"
 #include "kasimir/network/zoo.h"
 #include "kasimir/primitive/catalog.h"
+#include "support/text.h"
+#include "support/thrown.h"
 
 #include <gtest/gtest.h>
 
@@ -37,12 +38,6 @@ NetworkC as_c(const Network& network, const Quantization& quantization) {
   return network_as_c(plan, 2, random_weights(plan, 1), {}, false, quantization).value();
 }
 
-std::size_t count_of(const std::string& text, const std::string& what) {
-  std::size_t count = 0;
-  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
-  return count;
-}
-
 std::string refusal(const Quantization& quantization) {
   const Network network = chain();
   try {
@@ -55,6 +50,10 @@ std::string refusal(const Quantization& quantization) {
 }
 
 TEST(QuantizedGraph, CodesAreTheNearestWithTiesToEvenAndClamped) {
+  const auto code_of = [](float value, float step, const IntegerFormat& format) {
+    const Quantization quantization{{"w", {.weight = format, .weight_steps = {step}}}};
+    return quantized_tensors({{"w", {1}, true, {value}}}, quantization).front().values.front();
+  };
   const IntegerFormat wide{4, true, false};
   EXPECT_EQ(code_of(0.25F, 0.1F, wide), 2);
   EXPECT_EQ(code_of(0.5F, 1, wide), 0);
@@ -100,12 +99,16 @@ TEST(QuantizedGraph, RefusesWhatDoesNotFitTheNetwork) {
   bad = good;
   bad.at("conv2.weight").channel_axes = 5;
   EXPECT_EQ(refusal(bad), "`conv2.weight` has 4 axes, and steps along 5");
-  try {
-    quantized_tensors({}, {*good.begin()});
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "the weights lack tensor `conv1.weight`");
-  }
+  EXPECT_EQ(testing::thrown_by([&] { return quantized_tensors({}, {*good.begin()}); }),
+            "2: the weights lack tensor `conv1.weight`");
+  EXPECT_EQ(testing::thrown_by([&] {
+              return quantized_tensors({{"conv1.weight", {9}, true, std::vector<float>(9)}}, {*good.begin()});
+            }),
+            "2: tensor `conv1.weight` has 9 values, which 16 steps cannot share");
+  EXPECT_EQ(testing::thrown_by([&] {
+              return quantized_tensors({{"conv1.weight", {16}, true, std::vector<float>(16, NAN)}}, {*good.begin()});
+            }),
+            "2: tensor `conv1.weight`: 16 of 16 values are not finite, the first is nan at place 0");
 }
 
 TEST(QuantizedGraph, ActivationsBetweenPlacesAreBytes) {
@@ -203,12 +206,12 @@ TEST(QuantizedGraph, WeightsOfFewBitsTakeFewBytes) {
 TEST(QuantizedGraph, ProductsOfBytesAskForShortSumsWhereTheyCannotOverflow) {
   const Network network = chain();
   const NetworkC eight = as_c(network, quantization_of(network, 8));
-  EXPECT_GT(count_of(eight.made.c.source, "= sum4(s"), 0U);
-  EXPECT_EQ(count_of(eight.made.c.source, "= sum4_small(s"), 0U);
+  EXPECT_GT(testing::count_of(eight.made.c.source, "= sum4(s"), 0U);
+  EXPECT_EQ(testing::count_of(eight.made.c.source, "= sum4_small(s"), 0U);
   // 2 * 255 * 63 is below 2^15.
   const NetworkC seven = as_c(network, quantization_of(network, 7));
-  EXPECT_EQ(count_of(seven.made.c.source, "= sum4(s"), 0U);
-  EXPECT_GT(count_of(seven.made.c.source, "= sum4_small(s"), 0U);
+  EXPECT_EQ(testing::count_of(seven.made.c.source, "= sum4(s"), 0U);
+  EXPECT_GT(testing::count_of(seven.made.c.source, "= sum4_small(s"), 0U);
 }
 
 TEST(QuantizedGraph, SumsThatThirtyTwoBitsMayNotHoldStayInFloats) {
@@ -216,8 +219,8 @@ TEST(QuantizedGraph, SumsThatThirtyTwoBitsMayNotHoldStayInFloats) {
   net.add("scores", layer::Linear{.out = 4}, {0});
   const Network network = std::move(net).finish();
   const NetworkC made = as_c(network, quantization_of(network));
-  EXPECT_EQ(count_of(made.made.c.source, "= sum4(s"), 0U);
-  EXPECT_GT(count_of(made.made.c.source, "unpack_codes(P + "), 0U);
+  EXPECT_EQ(testing::count_of(made.made.c.source, "= sum4(s"), 0U);
+  EXPECT_GT(testing::count_of(made.made.c.source, "unpack_codes(P + "), 0U);
 }
 
 TEST(QuantizedGraph, ProgramsWithoutCodesHoldNothingOfThem) {
@@ -254,7 +257,7 @@ TEST(QuantizedGraph, FindsThePlacesOfKernelsInANetwork) {
     std::size_t packed = 0;
     for (const WeightSlot& slot : made->made.c.weights) packed += slot.bits == 8 ? 1 : 0;
     EXPECT_EQ(packed, quantization.size()) << name;
-    EXPECT_GT(count_of(made->made.c.source, "= sum4(s"), 0U) << name;
+    EXPECT_GT(testing::count_of(made->made.c.source, "= sum4(s"), 0U) << name;
   }
 }
 

@@ -30,13 +30,6 @@ ChoiceDesign design_of(const NbaNetwork& network, const ChoiceSpace& space) {
   return design;
 }
 
-ChoiceDesign random_design(const ChoiceSpace& space, Rng& rng) {
-  ChoiceDesign design;
-  for (const BlockSpace& block : space.blocks)
-    design.push_back({rng.below(block.ops.size()), rng.below(space.bits.size())});
-  return design;
-}
-
 TEST(ChunkTarget, ReproducesTheBottlenecksOfTheReleasedPredictor) {
   const auto references =
       read_nba_references(std::filesystem::path(KASIMIR_SOURCE_DIR) / "tests/reference/hardware/auto_nba_networks.csv");

@@ -133,7 +133,9 @@ TEST(Decode, NeverTakesAChoiceThatIsRuledOut) {
   Random one = random_problem(2, Aggregate::sum);
   for (auto& block : one.scores) block[1] = {-std::numeric_limits<double>::infinity(), block[1][1]};
   TableTarget hardware(one.space, one.loads, "us");
-  for (const Decoded& design : decode(one.scores, adapted_limit(hardware, 7, ChoiceDesign(5))).designs)
+  const DecodeAnswer answer = decode(one.scores, adapted_limit(hardware, 7, ChoiceDesign(5)));
+  ASSERT_FALSE(answer.designs.empty());
+  for (const Decoded& design : answer.designs)
     for (const BlockChoice& choice : design.design) EXPECT_NE(choice, (BlockChoice{1, 0}));
 }
 

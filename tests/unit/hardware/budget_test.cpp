@@ -96,6 +96,8 @@ TEST(Quantity, ReadsNumbersWithUnits) {
   EXPECT_EQ(parse_quantity("1 GB/s", Quantity::bandwidth, 1000), 8.0);
   EXPECT_EQ(parse_quantity("0.5 W", Quantity::power, 1), 500.0);
   EXPECT_EQ(parse_quantity("2 mm2", Quantity::area, 1), 2e6);
+  EXPECT_EQ(parse_quantity("90 uJ", Quantity::energy, 1), 90e6);
+  EXPECT_EQ(parse_quantity("0.5 mJ", Quantity::energy, 1), 0.5e9);
   for (const char* text : {"64", "64KiB", "KiB", "", "64 mW", "x KiB"})
     EXPECT_FALSE(parse_quantity(text, Quantity::size, 1000)) << text;
   EXPECT_EQ(unit_list(Quantity::power), "`mW`, `uW`, `W`");

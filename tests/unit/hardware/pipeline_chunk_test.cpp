@@ -77,6 +77,8 @@ TEST(Fpga, EveryNumberOfABoardHasUnitAndSource) {
       EXPECT_FALSE(number.source.empty()) << board.name;
     }
   EXPECT_EQ(board_named("ZC706").dsp.value, 900);
+  EXPECT_EQ(&board_named("zc706"), &board_named("ZC706"));
+  EXPECT_EQ(find_board("zc760"), nullptr);
   EXPECT_EQ(thrown_by([] { return board_named("ZC760"); }), "2: unknown board `ZC760`\n  did you mean `ZC706`?");
 }
 

@@ -85,8 +85,7 @@ TEST(LogBound, IsNoMoreThanTheOptimumAndDropsNoRowOfIt) {
       const MappingSpace space(model, {});
       ProductCosts costs(model, space, space.keeps().front(), goal);
       const PriceForm form = costs.form();
-      LogBound bound(form, model, costs.components());
-      bound.set_goal(goal);
+      LogBound bound(form, model, costs.components(), goal);
       std::vector<FactorTable> tables;
       for (std::size_t g = 0; g < costs.groups().size(); ++g)
         tables.push_back(costs.select(g, relaxed_class(model), costs.choices(g)));

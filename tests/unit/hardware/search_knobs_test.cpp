@@ -17,6 +17,7 @@ std::string message(const char* text) {
 TEST(ParseKnob, ReadsListsAndDoublings) {
   EXPECT_EQ(knob("scratchpad.columns=8,16").values, (Values{8, 16}));
   EXPECT_EQ(knob("scratchpad.rows = 4..20").values, (Values{4, 8, 16}));
+  EXPECT_EQ(knob("scratchpad.rows = 4 .. 32").values, (Values{4, 8, 16, 32}));
   EXPECT_EQ(knob("scratchpad.capacity=32..128 KiB").values, (Values{32 * 8192.0, 64 * 8192.0, 128 * 8192.0}));
   EXPECT_EQ(knob("scratchpad.capacity_weight=16 B, 1, 2 KiB").values, (Values{128, 8192, 16384}));
   EXPECT_EQ(knob("dram.bandwidth=8 GB/s").values, (Values{64}));

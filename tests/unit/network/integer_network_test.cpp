@@ -7,6 +7,7 @@
 #include "kasimir/network/zoo.h"
 #include "support/quantization.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -123,6 +124,23 @@ TEST(IntegerNetwork, RefusesNumbersThatAreNone) {
             "an image for network `tiny` with what is not a number");
   EXPECT_EQ(message_of([&] { static_cast<void>(integers.scores(std::vector<float>{1, 2})); }),
             "an image of 2 numbers for network `tiny`, needed are 1");
+}
+
+TEST(IntegerNetwork, RefusesStoredNumbersThatGiveNone) {
+  // A batch norm that is not folded: its convolution has a bias.
+  NetworkBuilder net("odd", {1, 1, 1});
+  layer::Conv biased{.out = 2};
+  biased.bias = true;
+  net.add("bn", layer::BatchNorm{}, {net.add("conv", biased, {0})});
+  const Network network = std::move(net).finish();
+  auto weights = tiny_weights();
+  weights[4].values[1] = -1;
+  weights.push_back(tensor("conv.bias", {0, 0}));
+  Quantization quantization = tiny_quantization();
+  quantization.erase("fc.weight");
+  // The sign of what is not a number depends on the machine.
+  EXPECT_THAT(message_of([&] { IntegerNetwork({&network, {}}, weights, quantization); }),
+              ::testing::AnyOf("the stored numbers of `bn.6` give nan", "the stored numbers of `bn.6` give -nan"));
 }
 
 TEST(IntegerNetwork, TakesInfinitePixelsAsTheEndsOfTheGrid) {

@@ -38,6 +38,25 @@ TEST(WeightedPlaces, AreTheConvolutionsAndTheClassifierOfAPlainNetwork) {
   EXPECT_EQ(network.layer(places.back().layer).name, "head.linear");
 }
 
+TEST(NeverNegative, FollowsActivationsThroughSumsAndPooling) {
+  NetworkBuilder net("one", {4, 6, 6});
+  const int conv = net.add("conv", layer::Conv{.out = 4}, {0});
+  const int relu = net.add("relu", layer::Activation{layer::ActivationKind::relu}, {conv});
+  const int swish = net.add("swish", layer::Activation{layer::ActivationKind::hardswish}, {conv});
+  const int both = net.add("both", layer::Add{}, {relu, relu});
+  const int mixed = net.add("mixed", layer::Add{}, {relu, swish});
+  const int pool = net.add("pool", layer::GlobalAvgPool{}, {both});
+  net.add("fc", layer::Linear{.out = 3}, {pool});
+  const std::vector<bool> known = never_negative(std::move(net).finish());
+  EXPECT_FALSE(known[0]);
+  EXPECT_FALSE(known[static_cast<std::size_t>(conv)]);
+  EXPECT_TRUE(known[static_cast<std::size_t>(relu)]);
+  EXPECT_FALSE(known[static_cast<std::size_t>(swish)]);
+  EXPECT_TRUE(known[static_cast<std::size_t>(both)]);
+  EXPECT_FALSE(known[static_cast<std::size_t>(mixed)]);
+  EXPECT_TRUE(known[static_cast<std::size_t>(pool)]);
+}
+
 TEST(WeightedPlaces, HaveAllMultiplicationsOfEveryNetworkOfTheZoo) {
   for (const ZooRecord& record : zoo()) {
     const Network network = record.build(record.defaults);

@@ -198,6 +198,23 @@ TEST_F(Quantizing, GoesOnFromACheckpointToTheSameWeights) {
   other.learning_rate = 0.2;
   EXPECT_THAT(thrown_by([&] { train(plan, data_, split_, other, {}, start); }),
               ::testing::HasSubstr("a.checkpoint: the checkpoint of another training"));
+  // Another training is also one that differs only in what it starts from: bits, steps or weights.
+  for (const int changed : {0, 1, 2}) {
+    TrainStart begun = start;
+    Model shifted(plan);
+    auto& [weight, place] = *begun.quantization.begin();
+    if (changed == 0) place.weight.bits = 3;
+    if (changed == 1) place.activation_step *= 2;
+    if (changed == 2) {
+      auto tensors = shifted.tensors();
+      tensors.front().values.front() += 1;
+      shifted.set_tensors(tensors);
+      begun.weights = &shifted;
+    }
+    EXPECT_THAT(thrown_by([&] { train(plan, data_, split_, quick(), {}, begun); }),
+                ::testing::HasSubstr("a.checkpoint: the checkpoint of another training"))
+        << changed;
+  }
   std::filesystem::remove_all(folder);
 }
 

@@ -104,7 +104,6 @@ void BranchNet::quantise_weights(const std::vector<double>& mix) {
 
 const std::vector<double>& BranchNet::forward(const std::vector<double>& inputs, const std::vector<double>& mix,
                                               bool training) {
-  mix_ = mix;
   inputs_ = inputs;
   quantise_weights(mix);
   const std::size_t examples = inputs.size() / n;

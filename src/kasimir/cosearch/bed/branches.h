@@ -20,7 +20,6 @@ class BranchTeacher {
  public:
   BranchTeacher(std::size_t branches, std::uint64_t seed);
   [[nodiscard]] BranchBatch batch(std::size_t examples, Rng& rng) const;
-  [[nodiscard]] std::size_t branches() const { return units_.size(); }
 
  private:
   std::vector<std::vector<double>> units_;  // of each branch: 2 x (12 weights, offset, factor)
@@ -51,7 +50,7 @@ class BranchNet {
   int steps_ = 0;
   double most_ = 0;  // of hidden values
 
-  std::vector<double> mix_, inputs_, mixed_inputs_, mixed_weights_, hidden_, mixed_hidden_, outputs_;
+  std::vector<double> inputs_, mixed_inputs_, mixed_weights_, hidden_, mixed_hidden_, outputs_;
   std::vector<std::vector<double>> copies_;  // of weights_, for each width
 };
 

@@ -20,12 +20,6 @@ double rate_at(double progress) {
   return end + (first - end) * 0.5 * (1 + std::cos(std::numbers::pi * progress));
 }
 
-std::vector<double> one_hot(std::size_t size, std::size_t place) {
-  std::vector<double> row(size, 0);
-  row[place] = 1;
-  return row;
-}
-
 double squared_error(const std::vector<double>& got, const std::vector<double>& wanted) {
   double sum = 0;
   for (std::size_t e = 0; e < got.size(); ++e) sum += (got[e] - wanted[e]) * (got[e] - wanted[e]);
@@ -141,11 +135,10 @@ class PlantedSearch {
   // Of price x the mean bits under the probabilities.
   void add_price(ChoiceNumbers& slopes) const {
     const ChoiceNumbers p = probabilities(logits_);
+    const std::vector<double> bits(problem_.bits.begin(), problem_.bits.end());
     for (std::size_t b = 0; b < branches; ++b) {
-      double mean = 0;
-      for (std::size_t j = 0; j < problem_.bits.size(); ++j) mean += p.bits[b][0][j] * problem_.bits[j];
-      for (std::size_t j = 0; j < problem_.bits.size(); ++j)
-        slopes.bits[b][0][j] += problem_.price * p.bits[b][0][j] * (problem_.bits[j] - mean);
+      const std::vector<double> more = through_softmax(p.bits[b][0], bits, problem_.price);
+      for (std::size_t j = 0; j < bits.size(); ++j) slopes.bits[b][0][j] += more[j];
     }
   }
 

@@ -3,6 +3,7 @@
 #include "kasimir/base/rng.h"
 #include "kasimir/base/statistics.h"
 #include "kasimir/base/table.h"
+#include "kasimir/cosearch/baselines.h"
 #include "kasimir/cosearch/bed/tables.h"
 
 #include <algorithm>
@@ -58,7 +59,6 @@ double mean(const std::vector<double>& values) {
 }
 
 CosearchOptions search_options(const Way& way, const Case& one, const TableBedOptions& options) {
-  constexpr std::size_t original_epochs = 90;  // of its search on CIFAR, one look each
   CosearchOptions search;
   search.mode = sampling_mode(way.mode);
   search.form = way.form;
@@ -66,7 +66,7 @@ CosearchOptions search_options(const Way& way, const Case& one, const TableBedOp
   search.target = one.target;
   search.warmup_steps = 0;
   search.choice_steps = options.steps;
-  if (way.control == Control::doubling) search.look_every = std::max<std::size_t>(1, options.steps / original_epochs);
+  if (way.control == Control::doubling) search.look_every = original_look_every(options.steps);
   if (one.accelerator) {
     search.optimise_every = 0;
     search.accelerator = one.accelerator;
@@ -85,7 +85,7 @@ TableBedRow run_way(const Way& way, bool adapts, std::vector<Case>& cases, const
         cosearch(table_trainer(one.problem, options.noise, one.seed), one.hardware, search_options(way, one, options));
     const double cost = result.likeliest_cost / one.target;
     costs.push_back(cost);
-    if (cost <= 1 + 1e-9) likeliest.push_back(one.excess(result.likeliest));
+    if (within_target(cost, 1)) likeliest.push_back(one.excess(result.likeliest));
     if (result.finalists.empty()) continue;
     best.push_back(one.excess(result.finalists.front().design));
     const auto likeliest_finalist =
@@ -115,9 +115,7 @@ TableBedRow random_row(bool adapts, std::vector<Case>& cases) {
     Rng rng(one.seed, 9);
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t found = 0, tried = 0; found < wanted && tried < most; ++tried) {
-      ChoiceDesign design;
-      for (const BlockSpace& block : one.problem.space.blocks)
-        design.push_back({rng.below(block.ops.size()), rng.below(one.problem.space.bits.size())});
+      const ChoiceDesign design = random_design(one.problem.space, rng);
       if (one.cost(design) > one.target) continue;
       ++found;
       least = std::min(least, one.excess(design));

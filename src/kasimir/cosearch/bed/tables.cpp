@@ -25,13 +25,6 @@ ChoiceSpace table_space() {
   return space;
 }
 
-ChoiceDesign random_design(const ChoiceSpace& space, Rng& rng) {
-  ChoiceDesign design;
-  for (const BlockSpace& block : space.blocks)
-    design.push_back({rng.below(block.ops.size()), rng.below(space.bits.size())});
-  return design;
-}
-
 // Depth first by blocks, dropping what is not better than the best so far.
 class Enumeration {
  public:
@@ -55,7 +48,7 @@ class Enumeration {
     if (error + least_left_[l] >= best_) return;
     if (l == design_.size()) {
       const double cost = accelerator_ ? hardware_.cost_on(*accelerator_, design_) : hardware_.cost(design_);
-      if (cost <= target_ * (1 + 1e-9)) best_ = error;
+      if (within_target(cost, target_)) best_ = error;
       return;
     }
     for (std::size_t o = 0; o < problem_.error[l].size(); ++o)

@@ -34,13 +34,12 @@ class SharedElements : public HardwareTarget {
   Accelerator optimise(const ChoiceDesign& design) override;
   double cost(const ChoiceDesign& design) override;
   Bound bound(const ChoiceDesign& near) override;
-  /// The accelerator with so many elements for each chunk.
-  [[nodiscard]] Accelerator with_elements(const std::vector<int>& elements) const;
   /// The best split of the elements for these loads.
   [[nodiscard]] std::vector<int> split(const std::vector<double>& work) const;
 
  private:
   [[nodiscard]] std::vector<double> work_of(const ChoiceDesign& design) const;
+  [[nodiscard]] Accelerator with_elements(const std::vector<int>& elements) const;
 
   TableProblem problem_;
   std::size_t chunks_;

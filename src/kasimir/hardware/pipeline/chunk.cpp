@@ -4,6 +4,7 @@
 #include "kasimir/base/error.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace kasimir {
 namespace {
@@ -45,6 +46,23 @@ std::vector<Pair> pairs(const std::vector<int>& tiles, const std::vector<int>& u
   return all;
 }
 
+bool no_worse(const ChunkLayerCost& a, const ChunkLayerCost& b) {
+  return a.cycles <= b.cycles && a.resources.dsp <= b.resources.dsp && a.resources.bram18 <= b.resources.bram18 &&
+         a.resources.lut <= b.resources.lut && a.resources.dram_bits <= b.resources.dram_bits;
+}
+
+bool no_worse(const std::vector<ChunkLayerCost>& a, const std::vector<ChunkLayerCost>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!no_worse(a[i], b[i])) return false;
+  return true;
+}
+
+double all_cycles(const std::vector<ChunkLayerCost>& costs) {
+  double sum = 0;
+  for (const ChunkLayerCost& cost : costs) sum += cost.cycles;
+  return sum;
+}
+
 }  // namespace
 
 std::vector<ChunkShape> every_shape(const ChunkSpace& space) {
@@ -72,6 +90,18 @@ std::vector<ChunkShape> effective_shapes(const ChunkSpace& space) {
     shapes.insert(shapes.end(), some.begin(), some.end());
   }
   return shapes;
+}
+
+std::vector<std::size_t> unbeaten_shapes(const std::vector<std::vector<ChunkLayerCost>>& costs) {
+  std::vector<double> sums;
+  for (const auto& row : costs) sums.push_back(all_cycles(row));
+  std::vector<std::size_t> order(costs.size()), kept;
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sums[a] < sums[b]; });
+  for (const std::size_t s : order)
+    if (std::none_of(kept.rbegin(), kept.rend(), [&](std::size_t other) { return no_worse(costs[other], costs[s]); }))
+      kept.push_back(s);
+  return kept;
 }
 
 void ChunkCost::add(const ChunkLayerCost& layer, double times) {

@@ -38,6 +38,10 @@ struct ChunkLayerCost {
   Resources resources;  ///< what the chunk must have for this layer; dram_bits of the whole layer
 };
 
+/// Of costs [shape][layer], the shapes that no other one beats on every layer in cycles and all resources, by growing
+/// sums of cycles; of equal ones the first.
+std::vector<std::size_t> unbeaten_shapes(const std::vector<std::vector<ChunkLayerCost>>& costs);
+
 /// A layer as the released code sees it. Channels are halved for two groups, so they are not whole in general.
 struct PaperLayer {
   double cin = 1;  ///< 1 for a depthwise layer

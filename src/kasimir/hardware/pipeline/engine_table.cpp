@@ -6,28 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 namespace kasimir {
 namespace {
-
-bool no_worse(const ChunkLayerCost& a, const ChunkLayerCost& b) {
-  return a.cycles <= b.cycles && a.resources.dsp <= b.resources.dsp && a.resources.bram18 <= b.resources.bram18 &&
-         a.resources.lut <= b.resources.lut && a.resources.dram_bits <= b.resources.dram_bits;
-}
-
-bool no_worse(const std::vector<ChunkLayerCost>& a, const std::vector<ChunkLayerCost>& b) {
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!no_worse(a[i], b[i])) return false;
-  return true;
-}
-
-double all_cycles(const std::vector<ChunkLayerCost>& costs) {
-  double sum = 0;
-  for (const ChunkLayerCost& cost : costs) sum += cost.cycles;
-  return sum;
-}
 
 // Shares of dsp, bram18, lut and places that one cycle of a layer on a shape keeps busy.
 std::array<double, 4> shares(const ChunkLayerCost& cost, const ResourceBudget& budget, double overhead_dsp,
@@ -64,18 +46,9 @@ void EngineTable::add_family(bool depthwise, int bits, const std::vector<ChunkSp
   std::vector<std::vector<ChunkLayerCost>> costs(shapes.size());
   for (std::size_t s = 0; s < shapes.size(); ++s)
     for (const std::size_t kind : family.kinds) costs[s].push_back(cost(kind, shapes[s], bits));
-  std::vector<std::size_t> order(shapes.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::vector<double> sums(shapes.size());
-  for (std::size_t s = 0; s < shapes.size(); ++s) sums[s] = all_cycles(costs[s]);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return sums[a] < sums[b]; });
-  for (const std::size_t s : order) {
-    const bool beaten =
-        std::any_of(family.costs.rbegin(), family.costs.rend(),
-                    [&](const std::vector<ChunkLayerCost>& other) { return no_worse(other, costs[s]); });
-    if (beaten) continue;
+  for (const std::size_t s : unbeaten_shapes(costs)) {
     family.shapes.push_back(shapes[s]);
-    family.costs.push_back(costs[s]);
+    family.costs.push_back(std::move(costs[s]));
   }
   families_.push_back(std::move(family));
 }

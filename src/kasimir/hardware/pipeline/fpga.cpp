@@ -54,12 +54,16 @@ const std::vector<Board>& boards() {
   return all;
 }
 
+const Board* find_board(std::string_view name) {
+  for (const Board& board : boards())
+    if (lower_case(board.name) == lower_case(name)) return &board;
+  return nullptr;
+}
+
 const Board& board_named(std::string_view name) {
+  if (const Board* board = find_board(name)) return *board;
   std::vector<std::string> names;
-  for (const Board& board : boards()) {
-    if (board.name == name) return board;
-    names.emplace_back(board.name);
-  }
+  for (const Board& board : boards()) names.emplace_back(board.name);
   throw input_error("unknown board `{}`", name).note(suggestion(name, names));
 }
 

@@ -27,6 +27,8 @@ struct Board {
 
 /// ZC706, ZCU104, Ultra96.
 const std::vector<Board>& boards();
+/// Null if there is none of that name; upper and lower case are the same.
+const Board* find_board(std::string_view name);
 /// @throws Error (input) that names the boards there are.
 const Board& board_named(std::string_view name);
 

@@ -170,7 +170,7 @@ class DesignSearch {
     DesignPoint point = design.least;
     point.cycles = network.cycles;
     point.energy_pj = network.energy_pj;
-    point.power_mw = network.energy_pj / network.cycles * base_.clock_mhz / 1000;  // pJ * MHz = uW
+    point.power_mw = power_mw(network.energy_pj, network.cycles, base_.clock_mhz);
     point.aim = aim;
     const double reached = value_of(aim, network.cycles, network.energy_pj);
     point.gap = network.lower_bound > 0 ? std::max(0.0, reached / network.lower_bound - 1) : Goal::unlimited;
@@ -239,18 +239,17 @@ class DesignSearch {
   [[nodiscard]] std::string over_budget() const {
     const auto nearest = std::min_element(designs_.begin(), designs_.end(),
                                           [](const Design& a, const Design& b) { return a.over < b.over; });
-    std::string most;
-    std::size_t kills = 0;
-    for (std::size_t k = 0; k < shares(*nearest).size(); ++k) {
-      const auto here = static_cast<std::size_t>(std::count_if(
-          designs_.begin(), designs_.end(), [&](const Design& d) { return shares(d)[k].used > shares(d)[k].limit; }));
-      if (here <= kills) continue;
-      kills = here;
-      most = shares(*nearest)[k].name;
+    const auto taken = shares(*nearest);
+    std::array<std::size_t, taken.size()> kills{};
+    for (const Design& design : designs_) {
+      const auto here = shares(design);
+      for (std::size_t k = 0; k < here.size(); ++k) kills[k] += here[k].used > here[k].limit ? 1 : 0;
     }
-    std::string text = fmt::format("all {} designs are over the budget, {} of them in {}; nearest: {}", designs_.size(),
-                                   kills, most, values_text(*nearest));
-    for (const Share& share : shares(*nearest))
+    const auto most = std::max_element(kills.begin(), kills.end());
+    std::string text =
+        fmt::format("all {} designs are over the budget, {} of them in {}; nearest: {}", designs_.size(), *most,
+                    taken[static_cast<std::size_t>(most - kills.begin())].name, values_text(*nearest));
+    for (const Share& share : taken)
       if (share.used > share.limit)
         text += fmt::format("\n  {} {:.6g}, the budget is {:.6g}", share.name, share.used, share.limit);
     return text;

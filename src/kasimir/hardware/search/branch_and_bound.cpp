@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace kasimir {
 namespace {
@@ -51,11 +52,8 @@ class Brancher {
         referee_(referee),
         goal_(referee.options().goal),
         keep_((1 - referee.options().gap) * (1 - tie)) {
-    for (std::size_t c = 0; c < space.tables_->costs.size(); ++c) {
-      bounds_.emplace_back(space.forms_[c], space.model_, space.tables_->costs[c]->components());
-      bounds_.back().set_goal(goal_);
-    }
-    lost_ = Goal::unlimited;
+    for (std::size_t c = 0; c < space.tables_->costs.size(); ++c)
+      bounds_.emplace_back(space.forms_[c], space.model_, space.tables_->costs[c]->components(), goal_);
     floor_ = compulsory_bound(space.model_, goal_);
   }
 
@@ -181,13 +179,9 @@ class Brancher {
     all.columns.assign(width, 1.0);
     for (const FactorTable& table : tables_)
       for (std::size_t c = 0; c < width; ++c) all.columns[c] *= table.least[c];
-    return price_of(all);
-  }
-
-  double price_of(const FactorTable& one) {
-    ones_.assign(costs_now_->components(), 1.0);
+    ones_.assign(width, 1.0);
     PricedBlock block;
-    costs_now_->price(ones_.data(), one, 0, 1, block);
+    costs_now_->price(ones_.data(), all, 0, 1, block);
     referee_.count(1);
     return block.value[0];
   }
@@ -245,7 +239,7 @@ class Brancher {
       costs_now_->price(others.data(), table, from, count, block);
       referee_.count(count);
       for (std::size_t i = 0; i < count; ++i) {
-        const double here = std::isinf(block.value[i]) ? 1e300 * block.overshoot[i] : block.value[i];
+        const double here = rank_of(block.value[i], block.overshoot[i]);
         if (!(here < rank * (1 - 1e-12))) continue;
         rank = here;
         rows[group] = from + i;
@@ -379,7 +373,7 @@ class Brancher {
   std::vector<std::vector<double>> rest_;
   std::vector<std::uint32_t> chosen_;
   double floor_ = 0;
-  double lost_ = 0;  // the lowest bound among what was left out
+  double lost_ = Goal::unlimited;  // the lowest bound among what was left out
 };
 
 double compulsory_bound(const CostModel& model, const Goal& goal) {
@@ -419,15 +413,16 @@ SearchAnswer BranchAndBound::run(const SearchOptions& options) {
   Referee referee(model_, options, 0);
   tables_->set_goal(options.goal);
   for (const Mapping& mapping : known_) referee.judge(mapping);
+  std::optional<Descent> descent;
   if (known_.empty()) {
-    Descent descent(referee, tables_);
+    descent.emplace(referee, tables_);
     Rng rng(options.seed, 3);
-    for (int i = 0; i < first_descents && !referee.over(); ++i) descent.run(descent.space().random(rng));
+    for (int i = 0; i < first_descents && !referee.over(); ++i) descent->run(descent->space().random(rng));
   }
   const bool complete = Brancher(*this, referee).run();
   if (!referee.found()) {
-    Descent descent(referee, tables_);
-    look_for_nearest(referee, descent);
+    if (!descent) descent.emplace(referee, tables_);
+    look_for_nearest(referee, *descent);
   }
   SearchAnswer answer = referee.answer(complete);
   if (answer.found && std::find(known_.begin(), known_.end(), answer.mapping) == known_.end())

@@ -13,10 +13,6 @@ constexpr double jointly_at_most = 2e5;
 /// A pair of groups takes at most this part of what the budget has left.
 constexpr std::size_t share_of_a_pair = 8;
 
-double rank_of(const PricedBlock& block, std::size_t i) {
-  return std::isinf(block.value[i]) ? 1e300 * block.overshoot[i] : block.value[i];
-}
-
 }  // namespace
 
 TabulatedSpace::TabulatedSpace(const CostModel& model, const SpaceRules& rules) : space(model, rules) {
@@ -170,7 +166,7 @@ void Descent::scan_rows(std::size_t group, const Variant& variant, const std::ve
     costs.price(product.data(), table, from, count, block);
     referee_.count(count);
     for (std::size_t i = 0; i < count; ++i) {
-      const double rank = rank_of(block, i);
+      const double rank = rank_of(block.value[i], block.overshoot[i]);
       if (!(rank < best.rank)) continue;
       best.rank = rank;
       best.variant = variant;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/base/text.h"
+#include "kasimir/hardware/parse_toml.h"
 #include "kasimir/hardware/quantity.h"
 #include "kasimir/hardware/search/architectures.h"
-
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cmath>
@@ -101,9 +100,7 @@ class ValueReader {
  private:
   static std::string unit_of_text(std::string_view text) {
     const std::size_t digit = text.find_last_of("0123456789");
-    std::size_t from = digit == std::string_view::npos ? 0 : digit + 1;
-    if (text.ends_with("2") && from == text.size()) from = text.find(' ');  // um2 has a digit of its own
-    return from >= text.size() ? "" : std::string(trim(text.substr(from)));
+    return std::string(trim(text.substr(digit == std::string_view::npos ? 0 : digit + 1)));
   }
   double value(std::string_view number, const std::string& unit) const {
     if (counts(knob_.kind)) {
@@ -158,13 +155,7 @@ ArchitectureKnob parse_knob(std::string_view text, const Architecture& architect
 
 std::vector<ArchitectureKnob> parse_knobs(std::string_view text, const std::string& file,
                                           const Architecture& architecture) {
-  toml::table root;
-  try {
-    root = toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    throw input_error("not TOML: {}", error.description())
-        .note(fmt::format("{}:{}:{}", file, error.source().begin.line, error.source().begin.column));
-  }
+  const toml::table root = parse_toml(text, file);
   const toml::table* vary = root["vary"].as_table();
   if (vary == nullptr || root.size() != 1)
     throw input_error("{} needs one table `[vary]` and nothing else", file)

@@ -11,39 +11,22 @@ namespace {
 constexpr double safety = 1e-11;
 /// By how much an evaluation may pass a limit that it still calls kept.
 constexpr double tolerance = 1e-9;
+/// Of one mean: room on the stack.
 constexpr std::size_t most_terms = 256;
-constexpr double most_price = 20;
-/// Of a limit: price / logarithm of what is used.
+// Any of the following gives bounds that hold; they say how close these come and how long it takes.
+/// Of a limit: price / logarithm of what is used, and the price at most.
 constexpr double stiffness = 30;
+constexpr double most_price = 20;
 /// Of the mean that stands for the longest of several times.
 constexpr double sharpness = 30;
+/// Ways from corner to corner after each step, and places that are looked at on each.
 constexpr int turns = 5;
 constexpr int looks = 10;
 
-/// Keeps the rows whose place is in `kept`.
-void keep_rows(FactorTable& table, const std::vector<std::size_t>& kept, std::size_t components) {
-  FactorTable smaller;
-  smaller.rows = kept.size();
-  smaller.columns.reserve(components * kept.size());
-  smaller.logs.reserve(components * kept.size());
-  smaller.least.reserve(components);
-  for (const std::size_t r : kept) smaller.choice.push_back(table.choice[r]);
-  for (std::size_t c = 0; c < components; ++c) {
-    double least = Goal::unlimited;
-    for (const std::size_t r : kept) {
-      smaller.columns.push_back(table.column(c)[r]);
-      smaller.logs.push_back(table.log_column(c)[r]);
-      least = std::min(least, smaller.columns.back());
-    }
-    smaller.least.push_back(least);
-  }
-  table = std::move(smaller);
-}
-
 }  // namespace
 
-LogBound::LogBound(const PriceForm& form, const CostModel& model, std::size_t components)
-    : form_(form), model_(model), components_(components) {}
+LogBound::LogBound(const PriceForm& form, const CostModel& model, std::size_t components, const Goal& goal)
+    : form_(form), model_(model), components_(components), goal_(goal) {}
 
 double LogBound::log_of(const Monomial& monomial, const std::vector<double>& at) const {
   double value = monomial.log_coefficient;
@@ -262,7 +245,7 @@ void LogBound::drop(std::vector<FactorTable>& tables, double offset, double cut,
         lowest = std::min(lowest, others + row_values_[g][r]);
     if (kept.size() == tables[g].rows) continue;
     result.dropped = std::min(result.dropped, std::max(cut, value_of_log(lowest)));
-    keep_rows(tables[g], kept, components_);
+    tables[g].keep(kept, components_);
   }
 }
 

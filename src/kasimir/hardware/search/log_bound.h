@@ -19,8 +19,7 @@ namespace kasimir {
 class LogBound {
  public:
   /// `form` must outlive it.
-  LogBound(const PriceForm& form, const CostModel& model, std::size_t components);
-  void set_goal(const Goal& goal) { goal_ = goal; }
+  LogBound(const PriceForm& form, const CostModel& model, std::size_t components, const Goal& goal);
 
   struct Tightened {
     double bound = 0;     ///< no choice of the rows that are left or were dropped has a lower value

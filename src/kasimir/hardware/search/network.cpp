@@ -102,12 +102,12 @@ class NetworkSearch {
       }
       answers[k] = kinds_[k].search.run(options);
       kinds_[k].seconds = answers[k].seconds;
+      evaluations_ += answers[k].evaluations;
     }
     NetworkAnswer answer;
     answer.found = true;
     double least = 0;
     for (std::size_t k = 0; k < kinds_.size(); ++k) {
-      evaluations_ += answers[k].evaluations;
       answer.found = answer.found && answers[k].found;
       answer.cycles += kinds_[k].count * answers[k].evaluation.cycles;
       answer.energy_pj += kinds_[k].count * answers[k].evaluation.energy_pj;

@@ -51,12 +51,7 @@ void keep_pareto_rows(FactorTable& table, std::size_t components) {
     kept_rows.insert(kept_rows.end(), rows.begin() + static_cast<std::ptrdiff_t>(r * width),
                      rows.begin() + static_cast<std::ptrdiff_t>((r + 1) * width));
   }
-  FactorTable smaller;
-  smaller.rows = kept.size();
-  for (const std::size_t r : kept) smaller.choice.push_back(table.choice[r]);
-  for (std::size_t c = 0; c < components; ++c)
-    for (const std::size_t r : kept) smaller.columns.push_back(table.column(c)[r]);
-  table = std::move(smaller);
+  table.keep(kept, components);
 }
 
 }  // namespace kasimir

@@ -58,7 +58,7 @@ double group_kept(const FlatOperand& operand, std::uint32_t dims, const Extents<
 std::vector<Walk> ProductCosts::walks_of(const OrderClass& orders) const {
   std::vector<Walk> walks(components_.size());
   for (std::size_t c = 0; c < components_.size(); ++c)
-    if (components_[c].factor == Factor::visits || components_[c].factor == Factor::changes)
+    if (components_[c].walks())
       walks[c] = walk(model_, orders, components_[c].operand, components_[c].level,
                       components_[c].factor == Factor::visits && model_.options.halo != HaloRule::none);
   return walks;
@@ -83,33 +83,37 @@ const FactorTable& ProductCosts::table(std::size_t group, const OrderClass& orde
   if (known != nullptr) return *known;
   known = std::make_unique<FactorTable>(tabulate(group, orders, walks, rows_of(group).numbers));
   if (pareto) keep_pareto_rows(*known, components_.size());
-  known->finish(components_.size());
   return *known;
 }
 
 /// All that a table of the group depends on.
 ProductCosts::Key ProductCosts::key(std::size_t group, const OrderClass& orders, const std::vector<Walk>& walks) const {
-  std::uint32_t dims = 0;
-  for (const int d : groups_[group]) dims |= 1U << static_cast<unsigned>(d);
+  const std::uint32_t dims = group_dims(group);
   Key key{static_cast<std::uint32_t>(group)};
   for (const LevelOrder& order : orders) key.push_back(order.active() & dims);
-  for (std::size_t c = 0; c < components_.size(); ++c) {
-    if (components_[c].factor != Factor::visits && components_[c].factor != Factor::changes) continue;
-    for (std::size_t l = 0; l < static_cast<std::size_t>(components_[c].level); ++l)
-      key.push_back(walks[c].counted[l] & dims);
-    const bool slides = walks[c].slides >= 0 && has(dims, walks[c].slides);
-    key.push_back(slides ? static_cast<std::uint32_t>(walks[c].slides) : max_dims);
-    key.push_back(slides ? walks[c].slide_levels : 0U);
-    key.push_back(walks[c].may_slide ? 1U : 0U);
-  }
+  for (std::size_t c = 0; c < components_.size(); ++c) add_walk(components_[c], walks[c], dims, key);
   return key;
+}
+
+/// What the component's factors for a group of these dimensions depend on, of the order of loops.
+void ProductCosts::add_walk(const Component& component, const Walk& walk, std::uint32_t dims, Key& key) {
+  if (!component.walks()) return;
+  for (std::size_t l = 0; l < static_cast<std::size_t>(component.level); ++l) key.push_back(walk.counted[l] & dims);
+  const bool slides = walk.slides >= 0 && has(dims, walk.slides);
+  key.push_back(slides ? static_cast<std::uint32_t>(walk.slides) : max_dims);
+  key.push_back(slides ? walk.slide_levels : 0U);
+  key.push_back(walk.may_slide ? 1U : 0U);
+}
+
+std::uint32_t ProductCosts::group_dims(std::size_t group) const {
+  std::uint32_t dims = 0;
+  for (const int d : groups_[group]) dims |= 1U << static_cast<unsigned>(d);
+  return dims;
 }
 
 FactorTable ProductCosts::select(std::size_t group, const OrderClass& orders,
                                  const std::vector<std::uint32_t>& choices) {
-  FactorTable table = tabulate(group, orders, walks_of(orders), choices);
-  table.finish(components_.size());
-  return table;
+  return tabulate(group, orders, walks_of(orders), choices);
 }
 
 FactorTable ProductCosts::tabulate(std::size_t group, const OrderClass& orders, const std::vector<Walk>& walks,
@@ -136,6 +140,8 @@ FactorTable ProductCosts::tabulate(std::size_t group, const OrderClass& orders, 
     const GroupRows::Column& column = this->column(group, c, walks[c]);
     for (const std::size_t k : kept) table.columns.push_back(column.values[k]);
     for (const std::size_t k : kept) table.logs.push_back(column.logs[k]);
+    const double* made = table.columns.data() + c * kept.size();
+    table.least.push_back(kept.empty() ? 0 : *std::min_element(made, made + kept.size()));
   }
   return table;
 }
@@ -172,15 +178,7 @@ const ProductCosts::GroupRows::Column& ProductCosts::column(std::size_t group, s
                                                             const Walk& walk) {
   const Component& asked = components_[component];
   Key key{static_cast<std::uint32_t>(component)};
-  if (asked.factor == Factor::visits || asked.factor == Factor::changes) {
-    std::uint32_t dims = 0;
-    for (const int d : groups_[group]) dims |= 1U << static_cast<unsigned>(d);
-    for (std::size_t l = 0; l < static_cast<std::size_t>(asked.level); ++l) key.push_back(walk.counted[l] & dims);
-    const bool slides = walk.slides >= 0 && has(dims, walk.slides);
-    key.push_back(slides ? static_cast<std::uint32_t>(walk.slides) : max_dims);
-    key.push_back(slides ? walk.slide_levels : 0U);
-    key.push_back(walk.may_slide ? 1U : 0U);
-  }
+  add_walk(asked, walk, group_dims(group), key);
   const GroupRows& all = rows_of(group);
   GroupRows::Column& made = rows_[group].columns[key];
   if (!made.values.empty() || all.numbers.empty()) return made;
@@ -195,12 +193,24 @@ const ProductCosts::GroupRows::Column& ProductCosts::column(std::size_t group, s
   return made;
 }
 
-void FactorTable::finish(std::size_t components) {
-  least.assign(components, 0);
-  for (std::size_t c = 0; c < components && rows > 0; ++c) least[c] = *std::min_element(column(c), column(c) + rows);
-  if (logs.size() == columns.size()) return;
-  logs.resize(columns.size());
-  std::transform(columns.begin(), columns.end(), logs.begin(), [](double x) { return std::log(std::max(x, 1e-300)); });
+void FactorTable::keep(const std::vector<std::size_t>& kept, std::size_t components) {
+  FactorTable smaller;
+  smaller.rows = kept.size();
+  smaller.choice.reserve(kept.size());
+  smaller.columns.reserve(components * kept.size());
+  smaller.logs.reserve(components * kept.size());
+  smaller.least.reserve(components);
+  for (const std::size_t r : kept) smaller.choice.push_back(choice[r]);
+  for (std::size_t c = 0; c < components; ++c) {
+    double lowest = Goal::unlimited;
+    for (const std::size_t r : kept) {
+      smaller.columns.push_back(column(c)[r]);
+      smaller.logs.push_back(log_column(c)[r]);
+      lowest = std::min(lowest, smaller.columns.back());
+    }
+    smaller.least.push_back(lowest);
+  }
+  *this = std::move(smaller);
 }
 
 /// Lays the choice out.

@@ -37,6 +37,8 @@ struct Component {
   std::int8_t spread_to = 0;
   std::int8_t instances = 0;    ///< spatial loops of levels before this multiply
   std::int8_t per_result = -1;  ///< divided by `distinct` at this level
+  /// Whether it depends on the order of loops.
+  [[nodiscard]] bool walks() const { return factor == Factor::visits || factor == Factor::changes; }
   bool operator==(const Component&) const = default;
 };
 
@@ -50,8 +52,8 @@ struct FactorTable {
 
   [[nodiscard]] const double* column(std::size_t component) const { return columns.data() + component * rows; }
   [[nodiscard]] const double* log_column(std::size_t component) const { return logs.data() + component * rows; }
-  /// Fills `least`, and `logs` where they are missing.
-  void finish(std::size_t components);
+  /// Keeps the rows whose places are in `kept`, in that order.
+  void keep(const std::vector<std::size_t>& kept, std::size_t components);
 };
 
 /// Costs of a block of mappings.
@@ -186,6 +188,8 @@ class ProductCosts {
   [[nodiscard]] bool any_space(int from, int to) const;
 
   [[nodiscard]] std::vector<Walk> walks_of(const OrderClass& orders) const;
+  [[nodiscard]] std::uint32_t group_dims(std::size_t group) const;
+  static void add_walk(const Component& component, const Walk& walk, std::uint32_t dims, Key& key);
   [[nodiscard]] Key key(std::size_t group, const OrderClass& orders, const std::vector<Walk>& walks) const;
   [[nodiscard]] FactorTable tabulate(std::size_t group, const OrderClass& orders, const std::vector<Walk>& walks,
                                      const std::vector<std::uint32_t>& choices);

@@ -42,7 +42,7 @@ double Referee::judge(const Mapping& mapping) {
   return value_;
 }
 
-double Referee::rank() const { return std::isinf(value_) ? 1e300 * overshoot_ : value_; }
+double rank_of(double value, double overshoot) { return std::isinf(value) ? 1e300 * overshoot : value; }
 
 std::string Referee::constraint_name(const BasicViolation<double>& violation) const {
   constexpr std::string_view roles[] = {"inputs", "weights", "outputs"};

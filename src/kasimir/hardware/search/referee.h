@@ -9,6 +9,9 @@
 
 namespace kasimir {
 
+/// What orders mappings that do not fit behind those that do: the value, or 1e300 * overshoot where it is infinite.
+double rank_of(double value, double overshoot);
+
 /// Judges mappings for the engines: counts what they cost, keeps the best, and says when to stop.
 class Referee {
  public:
@@ -19,8 +22,8 @@ class Referee {
   double judge(const Mapping& mapping);
   /// By how much the last mapping passes limits, as a product of used / limit; 1 if it fits.
   [[nodiscard]] double overshoot() const { return overshoot_; }
-  /// What orders mappings that do not fit behind those that do: the value, or 1e300 * overshoot.
-  [[nodiscard]] double rank() const;
+  /// `rank_of` the last mapping.
+  [[nodiscard]] double rank() const { return rank_of(value_, overshoot_); }
   /// Counts costs that the engine found by itself.
   void count(std::uint64_t evaluations) { evaluations_ += evaluations; }
   /// Whether to end now.

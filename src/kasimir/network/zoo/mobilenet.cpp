@@ -31,9 +31,7 @@ int add_block(NetworkBuilder& net, const std::string& prefix, int from, const Ro
   const std::int64_t hidden = net.shape(from).c * row.expansion;
   int x = from;
   if (row.expansion != 1) x = add_conv_bn_relu(net, {prefix + "expand.", ""}, x, same_conv(hidden, 1), relu6);
-  layer::Conv depthwise = same_conv(hidden, 3, stride);
-  depthwise.groups = hidden;
-  x = add_conv_bn_relu(net, {prefix + "depthwise.", ""}, x, depthwise, relu6);
+  x = add_conv_bn_relu(net, {prefix + "depthwise.", ""}, x, same_conv(hidden, 3, stride, hidden), relu6);
   x = add_conv_bn(net, {prefix + "project.", ""}, x, same_conv(channels, 1));
   return net.shape(from) == net.shape(x) && stride == 1 ? net.add(prefix + "add", layer::Add{}, {x, from}) : x;
 }

@@ -14,12 +14,13 @@ std::int64_t scaled(std::int64_t channels, double width) {
   return static_cast<double>(rounded) < 0.9 * exact ? rounded + 8 : rounded;
 }
 
-layer::Conv same_conv(std::int64_t out, std::int64_t kernel, std::int64_t stride) {
+layer::Conv same_conv(std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t groups) {
   layer::Conv conv;
   conv.out = out;
   conv.kernel_h = conv.kernel_w = kernel;
   conv.pad_h = conv.pad_w = kernel / 2;
   conv.stride = stride;
+  conv.groups = groups;
   return conv;
 }
 

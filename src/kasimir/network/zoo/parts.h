@@ -17,8 +17,8 @@ bool is_small(Shape3 image);
 /// width is 1. The rule of MobileNetV2's published code.
 std::int64_t scaled(std::int64_t channels, double width);
 
-/// A square convolution with output = input / stride, rounded up. `kernel` is odd.
-layer::Conv same_conv(std::int64_t out, std::int64_t kernel, std::int64_t stride = 1);
+/// A square convolution with output = input / stride, rounded up. `kernel` is odd. Depthwise: as many groups as `out`.
+layer::Conv same_conv(std::int64_t out, std::int64_t kernel, std::int64_t stride = 1, std::int64_t groups = 1);
 
 /// Layer names of a group: `prefix` + "conv" | "bn" | "relu" + `suffix`.
 struct Names {
