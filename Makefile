@@ -23,6 +23,7 @@ demo: build ## a short search on Fashion-MNIST, a table and a report
 	@tools/demo
 
 test: build ## all tests; the last line counts them
+	@$(SETUP) test
 	@tools/test build/release --parallel $(TEST_JOBS)
 
 bench: build ## how fast legal kernels are found, and how varied they are

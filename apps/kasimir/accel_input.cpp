@@ -127,7 +127,8 @@ std::vector<AccelLayer> file_layers(const AccelInput& input) {
 }  // namespace
 
 void add_input_options(CLI::App& app, AccelInput& input) {
-  app.add_option("--network", input.network, "a network of the zoo, such as resnet18: all its loop nests");
+  app.add_option("--network", input.network,
+                 "a network of the zoo, such as resnet18, or an ONNX file: all its loop nests");
   app.add_option("--kernel", input.kernel, "with --network: replaces its convolutions by the kernel of this file");
   app.add_option("--replace", input.replace, "with --kernel: which convolutions, by name; * and ? match");
   app.add_option("--keep", input.keep, "with --kernel: convolutions to keep");

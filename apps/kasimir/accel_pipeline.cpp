@@ -2,11 +2,13 @@
 #include "kasimir/accel.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/base/files.h"
 #include "kasimir/base/table.h"
 #include "kasimir/base/text.h"
 #include "kasimir/hardware/pipeline/assignment.h"
 #include "kasimir/hardware/pipeline/layer_traits.h"
 #include "kasimir/hardware/pipeline/nba_search.h"
+#include "kasimir/hardware/pipeline/pipeline_toml.h"
 #include "kasimir/hardware/pipeline/shape_search.h"
 
 #include <nlohmann/json.hpp>
@@ -21,7 +23,7 @@ namespace {
 
 struct PipelineCommand {
   std::string board = "zc706";
-  std::string network, layers, input, nba;
+  std::string network, layers, input, nba, design;
   double width = 1;
   std::string mode = "sound";
   std::string bits = "8,8";
@@ -326,10 +328,46 @@ PipelineResult released(const PipelineCommand& options, const ResourceBudget& bu
   return result;
 }
 
+PipelineResult from_description(const PipelineDescription& pipeline) {
+  PipelineResult result;
+  result.cycles = cycles_of(pipeline);
+  for (const DescribedChunk& chunk : pipeline.chunks) {
+    const ChunkCost cost = cost_of(chunk);
+    result.names.push_back(chunk.name);
+    std::vector<std::string>& of = result.layers.emplace_back();
+    for (const SoundLayer& layer : chunk.layers) of.push_back(layer.layer.name);
+    result.chunks.push_back({.depthwise = chunk.depthwise,
+                             .bits = chunk.bits,
+                             .shape = chunk.shape,
+                             .cycles = cost.cycles(),
+                             .resources = cost.resources(),
+                             .layers = {}});
+    result.resources = result.resources + cost.resources();
+  }
+  result.violated = violations(result.resources, result.cycles, pipeline.budget);
+  result.found = result.violated.empty();
+  return result;
+}
+
+/// A pipeline of a file, as it is.
+int run_design(const PipelineCommand& options) {
+  const PipelineDescription pipeline = parse_pipeline(read_file(options.design), options.design);
+  const PipelineResult result = from_description(pipeline);
+  const double clock = options.clock_mhz > 0 ? options.clock_mhz : pipeline.clock_mhz;
+  if (options.json) {
+    fmt::print("{}\n", to_json(result, clock).dump());
+  } else {
+    fmt::print("{}, cost mode sound\n\n", pipeline.name);
+    print_text(result, pipeline.budget, clock);
+  }
+  return result.found ? 0 : static_cast<int>(Fault::unsolved);
+}
+
 int run(const PipelineCommand& options) {
   const int ways = static_cast<int>(!options.network.empty()) + static_cast<int>(!options.layers.empty()) +
-                   static_cast<int>(!options.nba.empty());
-  if (ways != 1) throw input_error("{} of --network, --layers and --nba are given, one is needed", ways);
+                   static_cast<int>(!options.nba.empty()) + static_cast<int>(!options.design.empty());
+  if (ways != 1) throw input_error("{} of --network, --layers, --nba and --design are given, one is needed", ways);
+  if (!options.design.empty()) return run_design(options);
   if (options.mode != "paper" && options.mode != "sound")
     throw input_error("unknown cost mode `{}`, there are `paper` and `sound`", options.mode);
   if (options.free_mode && options.nba.empty()) throw input_error("--free-mode is for --nba");
@@ -360,9 +398,11 @@ void add_accel_pipeline(CLI::App& app, Action& action) {
   auto options = std::make_shared<PipelineCommand>();
   command->add_option("--board", options->board, "zc706, zcu104, ultra96")->capture_default_str();
   command->add_option("--network", options->network,
-                      "a network of the zoo: its convolutions and fully connected layers");
+                      "a network of the zoo or an ONNX file: its convolutions and fully connected layers");
   command->add_option("--layers", options->layers, "a CSV file of layers, ours or SCALE-Sim's");
   command->add_option("--nba", options->nba, "Auto-NBA's example network, cifar or imagenet, on the released chunks");
+  command->add_option("--design", options->design,
+                      "a pipeline as `kasimir cosearch` writes it, accelerator.toml: what it costs as it is");
   command->add_option("--input", options->input, "with --network: image size such as 3x224x224");
   command->add_option("--width", options->width, "with --network: multiplies its channels")->capture_default_str();
   command->add_option("--mode", options->mode, "sound, or paper: the equations of the released code, faults included")

@@ -53,6 +53,7 @@ struct Searched {
   EvaluationOptions how;
   DesignOptions options;
   DesignAnswer answer;
+  bool stopped = false;  ///< by Ctrl-C
 };
 
 double limit_of(const std::string& option, const std::string& text, Quantity quantity) {
@@ -116,6 +117,7 @@ Searched search(const SearchCommand& command) {
   searched.answer =
       search_architecture(searched.problems, searched.base, searched.knobs, searched.how, searched.options);
   if (searched.options.progress) fmt::print(stderr, "\r{:70}\r", "");
+  searched.stopped = searched.options.mapping.should_stop();
   return searched;
 }
 
@@ -292,7 +294,11 @@ int run(const SearchCommand& command) {
     print_json(searched);
   else
     print_text(searched);
-  if (!command.html.empty()) write_page(command, searched);
+  if (!command.html.empty() && (searched.answer.found || !searched.stopped)) write_page(command, searched);
+  if (searched.stopped) {
+    fmt::print(stderr, "stopped; the same command starts anew\n");
+    return 130;
+  }
   return searched.answer.found ? 0 : static_cast<int>(Fault::unsolved);
 }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kasimir/bench_check.h"
 #include "kasimir/bench_cosearch.h"
 #include "kasimir/bench_evaluator.h"
 #include "kasimir/bench_int8.h"
+#include "kasimir/bench_integers.h"
 #include "kasimir/bench_kernels.h"
+#include "kasimir/bench_nests.h"
 #include "kasimir/bench_roofline.h"
+#include "kasimir/bench_store.h"
 #include "kasimir/command.h"
 #include "kasimir/options.h"
 #include "kasimir/sampling.h"
@@ -40,6 +44,10 @@ struct BenchCommand {
   int samples = 50;
   int bits = 8;
   std::string out;
+  std::uint64_t check = 0;
+  std::uint64_t from = 0;
+  BenchIntegers integers;
+  BenchStore store;
 };
 
 SiteLoad conv(std::int64_t ci, std::int64_t co, std::int64_t side, std::int64_t stride, std::int64_t count) {
@@ -83,7 +91,14 @@ nlohmann::json to_json(const std::string& sites, const std::string& primitives, 
           {"share_distinct", bench.share_distinct()},
           {"duplicates_by_form", bench.same_form},
           {"duplicates_by_fingerprint", bench.same_function},
+          {"told_apart_in_reals", bench.told_apart},
           {"without_fingerprint", bench.unidentified},
+          {"yielded_per_cpu_second", bench.yielded_per_cpu_second},
+          {"share_yielded",
+           static_cast<double>(bench.yielded) / static_cast<double>(std::max<std::uint64_t>(bench.yielded_of, 1))},
+          {"yielded_labelled", bench.yielded_labelled},
+          {"share_yielded_blind", bench.share_yielded_blind},
+          {"share_yielded_idle", bench.share_yielded_idle},
           {"use_p1", bench.use_p1},
           {"use_p10", bench.use_p10},
           {"use_p50", bench.use_p50},
@@ -135,8 +150,10 @@ std::vector<std::string> row(const std::string& sites, const std::string& primit
           percent(bench.share_blind)};
 }
 
-int run_kernels(const BenchCommand& options) {
-  BenchKernels bench;
+/// What `kernels` and `nests` have in common.
+template <typename Bench>
+Bench sampled_bench(const BenchCommand& options) {
+  Bench bench;
   const std::string sites = options.sites.empty() ? "resnet18-32x32" : options.sites;
   for (auto& [name, loads] : site_sets())
     if (name == sites) bench.loads = std::move(loads);
@@ -147,11 +164,22 @@ int run_kernels(const BenchCommand& options) {
   bench.seed = options.seed;
   bench.count = options.count;
   bench.batch = options.batch;
-  bench.threads = options.threads;
-  bench.seconds = options.seconds;
   bench.kernel = options.kernel;
   bench.json = options.json;
+  return bench;
+}
+
+int run_kernels(const BenchCommand& options) {
+  auto bench = sampled_bench<BenchKernels>(options);
+  bench.threads = options.threads;
+  bench.seconds = options.seconds;
   return bench_kernels(bench);
+}
+
+int run_nests(const BenchCommand& options) {
+  auto bench = sampled_bench<BenchNests>(options);
+  bench.samples = options.samples;
+  return bench_nests(bench);
 }
 
 int run_sampler(const BenchCommand& options) {
@@ -187,6 +215,12 @@ int run_sampler(const BenchCommand& options) {
         sampling.limits.composites = options.composites;
         sampling.budget = sampling_budget(budget);
         const Sampler sampler(catalog(), loads, sampling, options.seed);
+        if (options.check > 0) {
+          const std::string name = fmt::format("{} {} {}", sites, primitives, budget);
+          const int code = bench_check(sampler, {name, options.from, options.check, options.threads, options.json});
+          if (code != 0) return code;
+          continue;
+        }
         const SamplerBench bench = bench_sampler(sampler, options.attempts);
         if (options.json) {
           fmt::print("{}\n", to_json(sites, primitives, budget, bench).dump());
@@ -198,7 +232,7 @@ int run_sampler(const BenchCommand& options) {
       }
     }
   }
-  if (options.json) return 0;
+  if (options.json || options.check > 0) return 0;
   fmt::print("{}", table.str());
   for (const std::string& text : examples) fmt::print("\n{}", text);
   return 0;
@@ -212,6 +246,7 @@ struct Benchmark {
 constexpr std::array benchmarks{
     Benchmark{"sampler", run_sampler},
     Benchmark{"kernels", run_kernels},
+    Benchmark{"nests", run_nests},
     Benchmark{
         "roofline",
         [](const BenchCommand& of) { return bench_roofline({of.networks, of.batch, of.tune, of.samples, of.json}); }},
@@ -219,7 +254,22 @@ constexpr std::array benchmarks{
               [](const BenchCommand& of) {
                 return bench_int8({of.networks, {of.batch}, of.bits, of.seconds, of.tune, of.out, of.json});
               }},
+    Benchmark{"integers",
+              [](const BenchCommand& of) {
+                BenchIntegers bench = of.integers;
+                bench.network = of.networks.front();
+                bench.folder = of.out;
+                bench.seed = of.seed;
+                bench.json = of.json;
+                return bench_integers(bench);
+              }},
     Benchmark{"cosearch", [](const BenchCommand& of) { return bench_cosearch(of.seed); }},
+    Benchmark{"store",
+              [](const BenchCommand& of) {
+                BenchStore bench = of.store;
+                bench.json = of.json;
+                return bench_store(bench);
+              }},
     Benchmark{"evaluator", [](const BenchCommand& of) { return bench_evaluator({of.seconds, of.json}); }}};
 
 int run(const BenchCommand& options) {
@@ -243,9 +293,11 @@ void add_bench(CLI::App& app, Action& action) {
   auto options = std::make_shared<BenchCommand>();
   command
       ->add_option("what", options->what,
-                   "sampler; kernels: speed as generated C, in eager PyTorch, and beside the convolution; roofline: "
+                   "sampler; kernels: speed as generated C, in eager PyTorch, and beside the convolution; nests: "
+                   "what their loop nests take beside what a core can do; roofline: "
                    "contractions of networks against what a core can do; int8: quantised networks beside floats; "
-                   "cosearch: the joint search where the optimum is known; "
+                   "integers: inference in integers beside the same rules in double precision; "
+                   "cosearch: the joint search where the optimum is known; store: a study of many trials; "
                    "evaluator: mappings that the accelerator engine "
                    "costs in a second")
       ->capture_default_str();
@@ -256,12 +308,30 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("--composites", options->composites, "weight of each composite, against primitives; 0: none")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "first seed")->capture_default_str();
-  command->add_option("--count", options->count, "kernels: how many")->capture_default_str();
-  command->add_option("--kernel", options->kernel, "kernels: the one of this file instead of sampled ones");
-  command->add_option("--batch", options->batch, "kernels, roofline, int8: images per run")->capture_default_str();
+  command->add_option("--count", options->count, "kernels, nests: how many")->capture_default_str();
+  command->add_option("--kernel", options->kernel, "kernels, nests: the one of this file instead of sampled ones");
+  command->add_option("--batch", options->batch, "kernels, nests, roofline, int8: images per run")
+      ->capture_default_str();
   command->add_option("--bits", options->bits, "int8: of weights and activations, 2 to 8")->capture_default_str();
-  command->add_option("--out", options->out, "int8: a folder for the quantised programs, one for each network");
-  command->add_option("--threads", options->threads, "kernels: threads of both")->capture_default_str();
+  command->add_option("--out", options->out,
+                      "int8: a folder for the quantised programs, one for each network; integers: a folder of what is "
+                      "done, where the same command goes on");
+  command->add_option("--data", options->integers.data, "integers: as for `kasimir search`")->capture_default_str();
+  command->add_option("--weights", options->integers.weights, "integers: of the first of --networks; default: random");
+  command->add_option("--images", options->integers.images, "integers: test images for each network")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--kernels", options->integers.kernels,
+                   "integers: networks with a sampled kernel in place of the convolutions")
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "kernels: threads of both; sampler --check: the speed only")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  command->add_option("--check", options->check,
+                      "sampler: instead of measuring, check so many kernels of each row by their stages, in whole "
+                      "numbers and apart from what sampled them; exit code 70 if one is not what was claimed");
+  command->add_option("--from", options->from, "sampler --check: the attempt to begin with")->capture_default_str();
   command
       ->add_option(
           "--seconds", options->seconds,
@@ -269,12 +339,16 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--networks", options->networks,
-                   "roofline, int8: of the zoo; int8: also with a size, resnet18-32x32")
+                   "roofline, int8, integers (the first): of the zoo; int8: also with a size, resnet18-32x32")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--tune", options->tune, "roofline, int8: seconds of tuning for each network")
       ->capture_default_str();
-  command->add_option("--samples", options->samples, "roofline: runs, the fastest of each contraction counts")
+  command->add_option("--samples", options->samples, "nests, roofline: runs, the fastest of each nest counts")
+      ->capture_default_str();
+  command->add_option("--study", options->store.study, "store: a new one, kept (default: a file that is removed)");
+  command->add_option("--trials", options->store.trials, "store: how many")
+      ->check(CLI::Range(10, 100'000'000))
       ->capture_default_str();
   command->add_flag("--json", options->json, "one object per row and line");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/bench_int8.h"
 
+#include "kasimir/search_spec.h"
+
 #include "kasimir/base/error.h"
 #include "kasimir/base/files.h"
 #include "kasimir/base/table.h"
@@ -19,8 +21,9 @@ namespace {
 /// Activations behind a batch norm are about 1 in size; the largest code of 8 bits is 5 then.
 constexpr double activation_range = 5.0;
 
-/// "resnet18-32x32": the network of the zoo for images of another size.
+/// "resnet18-32x32": the network of the zoo for images of another size. Or an ONNX file.
 Network sized_network(const std::string& text) {
+  if (is_onnx_file(text)) return network_for(text, 1.0, {}, 0);
   const auto dash = text.find('-');
   const std::string name = text.substr(0, dash);
   ZooOptions options = zoo_record(name).defaults;

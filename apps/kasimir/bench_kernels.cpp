@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/bench_kernels.h"
-#include "kasimir/sites.h"
+#include "kasimir/sampling.h"
 
 #include "kasimir/base/statistics.h"
 #include "kasimir/base/table.h"
@@ -19,8 +19,6 @@ namespace {
 
 // What every kernel replaces; names a primitive: the search replaces convolutions.
 constexpr std::string_view convolution_text = "kernel convolution\n  a = conv(x, to=Co, stride=yes)\nreturn a\n";
-
-constexpr std::uint64_t most_attempts = 1'000'000;
 
 /// One kernel over all sites, each as often as the network has it.
 struct Total {
@@ -93,17 +91,6 @@ Outcome<Total> time_everywhere(const Kernel& kernel, const BenchKernels& options
     }
   }
   return total;
-}
-
-/// Sampled kernels with different texts, or the one of the file.
-std::vector<Kernel> kernels_of(const BenchKernels& options) {
-  if (!options.kernel.empty()) return {read_kernel(options.kernel, options.loads, options.sampling.budget)};
-  const Sampler sampler(catalog(), options.loads, options.sampling, options.seed);
-  SampleMemory memory(sampler);
-  std::vector<Kernel> kernels;
-  for (std::uint64_t i = 0; std::ssize(kernels) < options.count && i < most_attempts; ++i)
-    if (auto drawn = sampler.attempt(i, memory); drawn.ok()) kernels.push_back(std::move(drawn->kernel));
-  return kernels;
 }
 
 /// How well times are told before kernels are compiled.
@@ -207,7 +194,8 @@ int bench_kernels(const BenchKernels& options) {
     convolutions.push_back(*std::move(timing));
   }
   std::vector<Total> totals;
-  const std::vector<Kernel> kernels = kernels_of(options);
+  const std::vector<Kernel> kernels =
+      bench_kernels_of(options.kernel, options.loads, options.sampling, options.seed, options.count);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const auto total = time_everywhere(kernels[i], options, convolutions);
     if (!total.ok()) {

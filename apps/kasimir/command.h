@@ -20,4 +20,7 @@ struct CommandRecord {
 
 std::span<const CommandRecord> commands();
 
+/// What every option that takes a study says of it.
+inline constexpr const char* study_help = "the study: an SQLite file, or postgresql://USER@HOST/DATABASE#STUDY";
+
 }  // namespace kasimir

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/command.h"
 #include "kasimir/cosearch_compare.h"
+#include "kasimir/cosearch_headroom.h"
 #include "kasimir/options.h"
 #include "kasimir/stop.h"
 
@@ -26,6 +27,7 @@ struct CosearchCommand {
   std::string bits = "4,6,8";
   bool no_flip = false;
   bool json = false;
+  bool no_headroom = false;
   bool compare = false;
   CompareWishes wishes;
 };
@@ -102,13 +104,14 @@ struct Trained {
   Finalist finalist;
   FinalScore score;
   std::string folder;
+  std::optional<double> measured = {};  ///< cost of the whole network, where the target is this machine
 };
 
 class JointSearch {
  public:
   explicit JointSearch(const CosearchCommand& options)
       : options_(options),
-        subject_(make_subject(options.spec)),
+        subject_(make_subject(options.spec, options.folder)),
         search_(cosearch_options(options.spec, subject_)),
         folder_(options.folder, options.spec) {}
 
@@ -124,7 +127,9 @@ class JointSearch {
     if (before)
       fmt::print(stderr, "goes on after {} weight steps and {} choice steps\n", before->weight_steps,
                  before->choice_steps);
-    const CosearchResult result = cosearch(supernet_trainer(supernet), *subject_.hardware, search_, std::move(before));
+    const ChoiceTrainer trainer = supernet_trainer(supernet);
+    search_.warmed_up = [&] { return options_.no_headroom || look_for_headroom(trainer); };
+    const CosearchResult result = cosearch(trainer, *subject_.hardware, search_, std::move(before));
     folder_.save(result.state, subject_.choices, *supernet);
     if (!result.finished) {
       fmt::print(stderr, "stopped; the same command goes on\n");
@@ -140,10 +145,26 @@ class JointSearch {
                subject_.choices.blocks.size(), subject_.choices.log10_size(), fmt::join(subject_.choices.bits, ", "));
     fmt::print("reference, first operators at the widest bits: {}\ngoal: {}\n",
                subject_.cost_text(subject_.reference_cost), subject_.cost_text(subject_.goal));
+    if (subject_.measure)
+      fmt::print("the reference as a whole, measured: {}\n", subject_.cost_text(subject_.measure(subject_.reference)));
     std::fflush(stdout);
   }
 
+  /// Prints it before the first choice step. False: stopped.
+  bool look_for_headroom(const ChoiceTrainer& trainer) {
+    headroom_ = find_headroom(subject_, trainer, headroom_file(), [this] { return stop_.load() == study::go_on; });
+    if (!headroom_) return false;
+    if (options_.json) return true;
+    fmt::print("\nheadroom of a joint search, on errors that the warmed-up weights give:\n{}\n", str(*headroom_));
+    std::fflush(stdout);
+    return true;
+  }
+
+  [[nodiscard]] fs::path headroom_file() const { return folder_.file("headroom.json"); }
+
   int finish(const CosearchResult& result, Supernet& supernet) {
+    // A run that goes on behind the warm-up has it in its file.
+    if (!headroom_ && fs::exists(headroom_file())) headroom_ = find_headroom(subject_, {}, headroom_file(), {});
     if (result.finalists.empty())
       throw unsolved_error("no network of the space meets the goal {}", subject_.cost_text(subject_.goal))
           .note(fmt::format("the likeliest one costs {}", subject_.cost_text(result.likeliest_cost)))
@@ -178,6 +199,11 @@ class JointSearch {
     write_file(folder / "quantization.json", quantization_text(one.score.model->quantization()));
     write_file(folder / "network.txt", derived.made.network.str());
     write_file(folder / "accelerator.txt", subject_.hardware->optimise(one.finalist.design).text + "\n");
+    for (const TargetFile& file : subject_.hardware->files(one.finalist.design)) {
+      make_folder((folder / file.name).parent_path());
+      write_file(folder / file.name, file.text);
+    }
+    if (subject_.measure) one.measured = subject_.measure(one.finalist.design);
     return true;
   }
 
@@ -203,6 +229,7 @@ class JointSearch {
                                    {"shared_validation", one.finalist.score},
                                    {"validation", one.score.validation.accuracy},
                                    {"test", one.score.test.accuracy}});
+      if (one.measured) json["finalists"].back()["measured"] = *one.measured;
       table.row({one.folder, fmt::format("{:.3f}", one.finalist.cost / subject_.goal),
                  fmt::format("{:.1f}", 100 * one.finalist.score),
                  fmt::format("{:.1f}", 100 * one.score.validation.accuracy),
@@ -211,12 +238,17 @@ class JointSearch {
     for (const ArchiveEntry& entry : result.state.archive.front())
       json["front"].push_back(
           {{"design", str(entry.design, subject_.choices)}, {"score", entry.score}, {"cost", entry.cost}});
+    if (headroom_) json["headroom"] = to_json(*headroom_, subject_.choices);
     write_file(folder_.file("result.json"), json.dump(1) + "\n");
     report::write_cosearch_page(page(result, trained), folder_.file("report.html"));
     if (options_.json) {
       fmt::print("{}\n", json.dump());
       return;
     }
+    for (const Trained& one : trained)
+      if (one.measured)
+        fmt::print("{}: {} by the table, {} measured as a whole\n", one.folder, subject_.cost_text(one.finalist.cost),
+                   subject_.cost_text(*one.measured));
     fmt::print("{}\nthe accelerator took {:.1f} % of the search's time\nwrote {} and {}\n", table.str(),
                100 * result.accelerator_share(), folder_.file("result.json").string(),
                folder_.file("report.html").string());
@@ -237,10 +269,18 @@ class JointSearch {
     std::ranges::stable_sort(page.finalists, std::ranges::greater(), &report::CosearchFinalist::validation);
     for (const ArchiveEntry& entry : result.state.archive.entries())
       page.points.push_back({entry.cost, entry.score, str(entry.design, subject_.choices)});
+    add_headroom(page);
     const nlohmann::ordered_json asked = options_.spec.to_json();
     for (const auto& [key, value] : asked.items())
       page.asked.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
     return page;
+  }
+
+  void add_headroom(report::CosearchPage& page) const {
+    if (!headroom_ || !headroom_->found) return;
+    page.headroom.push_back({headroom_->exact ? "joint (exact)" : "joint (best found)", headroom_->error, 0});
+    for (const ChosenInTurn& way : headroom_->ways)
+      page.headroom.push_back({way.way, way.found ? std::optional(way.error) : std::nullopt, way.excess});
   }
 
   report::CosearchFinalist finalist_of(const Trained& one) {
@@ -254,6 +294,8 @@ class JointSearch {
                                   accelerator.loads.parts,
                                   accelerator.loads.base,
                                   accelerator.text};
+    if (one.measured)
+      made.accelerator += fmt::format("\nthe whole network, measured: {}", subject_.cost_text(*one.measured));
     for (std::size_t b = 0; b < one.finalist.design.size(); ++b) {
       const BlockChoice& choice = one.finalist.design[b];
       const BlockSpace& block = subject_.choices.blocks[b];
@@ -270,6 +312,7 @@ class JointSearch {
   CosearchSubject subject_;
   CosearchOptions search_;
   RunFolder folder_;
+  std::optional<Headroom> headroom_;
   const std::atomic<int>& stop_ = catch_interrupts();
 };
 
@@ -307,8 +350,10 @@ void add_cosearch(CLI::App& app, Action& action) {
   command->add_option("--data", spec.data, "as for `kasimir search`")->capture_default_str();
   command->add_option("--train-limit", spec.train_limit, "images to train on at most; 0: all");
   command
-      ->add_option("--target", spec.target,
-                   "a board (zc706, zcu104, ultra96), an architecture with what counts (gemmini:edp), or table:FILE")
+      ->add_option(
+          "--target", spec.target,
+          "a board (zc706, zcu104, ultra96), an architecture with what counts (gemmini:edp), cpu (this machine, "
+          "measured), or table:FILE")
       ->capture_default_str();
   command->add_option("--goal", spec.goal, "share=N (of the reference's cost), cost=N or fps=N")->capture_default_str();
   command->add_option("--mode", spec.mode, "how choices are sampled: heterogeneous, hard, soft, proxy (Auto-NBA's)")
@@ -332,6 +377,8 @@ void add_cosearch(CLI::App& app, Action& action) {
   command->add_option("--final-epochs", spec.final_epochs, "of their training")->capture_default_str();
   command->add_flag("--no-flip", options->no_flip, "never mirror images: digits and letters");
   command->add_option("--seed", spec.seed, "of everything")->capture_default_str();
+  command->add_flag("--no-headroom", options->no_headroom,
+                    "skip what is printed after the warm-up, which takes a validation for each choice");
   command->add_flag("--compare", options->compare,
                     "run other ways to search too, at the same budget, and train the finalists of all from random "
                     "weights");

@@ -77,7 +77,7 @@ class Comparison {
             .note("give the same options to go on, or another folder");
       return run;
     }
-    CosearchSubject subject = make_subject(spec);
+    CosearchSubject subject = make_subject(spec, folder_);
     MethodOptions options{.search = cosearch_options(spec, subject)};
     options.search.decode.best = static_cast<std::size_t>(std::max(spec.finalists, 8));
     options.search.should_stop = [this] { return stop_.load() != study::go_on; };

@@ -2,6 +2,7 @@
 #include "kasimir/cosearch_run.h"
 
 #include "kasimir/accel.h"
+#include "kasimir/cosearch_cpu.h"
 #include "kasimir/search_spec.h"
 #include "kasimir/subject.h"
 
@@ -23,12 +24,15 @@ namespace {
 struct MadeTarget {
   std::unique_ptr<HardwareTarget> hardware;
   double clock_hz = 0;
+  std::function<double(const ChoiceDesign&)> measure = {};
 };
 
 MadeTarget pipeline_on(const Board& board, const CosearchSpec& spec, const NetworkSpace& space,
                        const ChoiceSpace& choices) {
   ChunkTargetOptions options;
   options.budget = budget_of(board);
+  options.name = fmt::format("{} on {}", spec.space.name, board.name);
+  options.clock_mhz = board.clock.value;
   return {std::make_unique<ChunkTarget>(chunk_target(choices, block_layers(space, spec.edge_bits), options)),
           board.clock.value * 1e6};
 }
@@ -49,12 +53,25 @@ MadeTarget array_of(const CosearchSpec& spec, std::size_t colon, const NetworkSp
   return {std::make_unique<ArrayTarget>(choices, problems, architecture, options), 0};
 }
 
-MadeTarget make_target(const CosearchSpec& spec, const NetworkSpace& space, const ChoiceSpace& choices) {
+MadeTarget this_cpu(const CosearchSpec& spec, const NetworkSpace& space, const ChoiceSpace& choices,
+                    const std::filesystem::path& folder) {
+  const auto bench = std::make_shared<CpuBench>(space, choices, spec.edge_bits);
+  make_folder(folder);
+  LoadTable table = bench->table(folder / "cpu.json", [](std::size_t done, std::size_t of) {
+    fmt::print(stderr, "measured {} of {} networks on this machine\n", done, of);
+  });
+  return {std::make_unique<TableTarget>(choices, std::move(table), "us"), 0,
+          [bench](const ChoiceDesign& design) { return bench->measure(design); }};
+}
+
+MadeTarget make_target(const CosearchSpec& spec, const NetworkSpace& space, const ChoiceSpace& choices,
+                       const std::filesystem::path& folder) {
+  if (spec.target == "cpu") return this_cpu(spec, space, choices, folder);
   if (spec.target.starts_with("table:")) return table_of(spec.target.substr(6), choices);
   if (const Board* board = find_board(spec.target)) return pipeline_on(*board, spec, space, choices);
   if (const std::size_t colon = spec.target.rfind(':'); colon != std::string::npos)
     return array_of(spec, colon, space, choices);
-  std::vector<std::string> known;
+  std::vector<std::string> known{"cpu"};
   for (const Board& board : boards()) known.push_back(lower_case(board.name));
   throw input_error("unknown target `{}`, {}", spec.target, suggestion(spec.target, known))
       .note("or an architecture and what counts, such as eyeriss_row_stationary:edp or FILE.toml:latency")
@@ -122,7 +139,7 @@ std::string CosearchSubject::cost_text(double cost) const {
   return fmt::format("{:.4g} {} ({:.4g} frames/s)", cost, hardware->unit(), clock_hz / cost);
 }
 
-CosearchSubject make_subject(const CosearchSpec& spec) {
+CosearchSubject make_subject(const CosearchSpec& spec, const std::filesystem::path& folder) {
   set_threads(spec.threads);
   CosearchSubject subject;
   LoadOptions load;
@@ -133,7 +150,8 @@ CosearchSubject make_subject(const CosearchSpec& spec) {
   subject.choices = choice_space(subject.space, spec.space.bits);
   require_legal(subject.choices);
   divide(spec, subject);
-  MadeTarget target = make_target(spec, subject.space, subject.choices);
+  MadeTarget target = make_target(spec, subject.space, subject.choices, folder);
+  subject.measure = std::move(target.measure);
   subject.hardware = std::move(target.hardware);
   subject.clock_hz = target.clock_hz;
   const auto widest = static_cast<std::size_t>(std::ranges::max_element(spec.space.bits) - spec.space.bits.begin());

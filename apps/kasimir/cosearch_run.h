@@ -22,7 +22,7 @@ struct CosearchSpec {
   SpaceOptions space;
   std::string data = "fashion-mnist";
   std::int64_t train_limit = 0;
-  std::string target = "zc706";  ///< hardware: a board, array:PRESET:OBJECTIVE, table:FILE
+  std::string target = "zc706";  ///< hardware: a board, PRESET:OBJECTIVE, cpu, table:FILE
   std::string goal = "share=0.5";
   std::string mode = "heterogeneous";
   std::string form;  ///< of the cost; empty: the one that suits
@@ -50,7 +50,9 @@ struct CosearchSubject {
   Split split;  ///< what is never shown to the search is `validation`
   SupernetData parts;
   std::unique_ptr<HardwareTarget> hardware;
-  double clock_hz = 0;     ///< of a pipeline; 0: the target counts something else than cycles per frame
+  double clock_hz = 0;  ///< of a pipeline; 0: the target counts something else than cycles per frame
+  /// What a whole network costs, measured; empty where the target cannot be run here.
+  std::function<double(const ChoiceDesign&)> measure;
   ChoiceDesign reference;  ///< first operators at the widest bits
   double reference_cost = 0;
   double goal = 0;  ///< cost that is allowed
@@ -59,8 +61,9 @@ struct CosearchSubject {
   [[nodiscard]] std::string cost_text(double cost) const;
 };
 
-/// @throws Error (input) for a goal or target that makes no sense.
-CosearchSubject make_subject(const CosearchSpec& spec);
+/// `folder`: where a target that is measured keeps its times. @throws Error (input) for a goal or target that makes no
+/// sense.
+CosearchSubject make_subject(const CosearchSpec& spec, const std::filesystem::path& folder);
 
 /// A design in the supernet's words.
 SupernetDesign supernet_design(const ChoiceDesign& design);

@@ -44,10 +44,8 @@ std::int64_t whole(double value) { return static_cast<std::int64_t>(value + 0.5)
 
 }  // namespace
 
-std::filesystem::path weights_path(const std::filesystem::path& study, int trial, int repetition) {
-  std::filesystem::path folder = study;
-  folder.replace_extension(".weights");
-  return folder / fmt::format("trial-{}-seed-{}.pt", trial, repetition);
+std::filesystem::path weights_path(const study::StudyPlace& study, int trial, int repetition) {
+  return study.beside(".weights") / fmt::format("trial-{}-seed-{}.pt", trial, repetition);
 }
 
 Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
@@ -146,7 +144,8 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
 }
 
 History Evaluator::history() const {
-  const auto store = std::make_shared<study::Store>(study::Store::view(study_));
+  KASIMIR_CHECK(study_, "a strategy looks into the study of seed {}, but there is none", spec_.seed);
+  const auto store = std::make_shared<study::Store>(study::Store::view(*study_));
   std::vector<study::RungResult> results = store->results(study::Rung::quick);
   std::erase_if(results, [](const study::RungResult& result) { return result.trial == 0; });
   std::ranges::stable_sort(results, std::ranges::greater{}, &study::RungResult::accuracy);
@@ -220,8 +219,7 @@ study::JobResult Evaluator::train_rung(const study::Job& job, int trial, const N
   const TrainResult trained = train(plan, data_, split, recipe, watch);
   if (trained.stopped) return study::JobResult::stopped();
   if (trained.failed) return study::JobResult::failed(trained.failed->rule, trained.failed->with);
-  if (!study_.empty() && job.rung == study::Rung::full)
-    save_whole(*trained.model, weights_path(study_, trial, job.seed));
+  if (study_ && job.rung == study::Rung::full) save_whole(*trained.model, weights_path(*study_, trial, job.seed));
   study::JobResult result;
   result.accuracy = trained.validation->accuracy;
   result.loss = trained.validation->loss;

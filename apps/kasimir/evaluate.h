@@ -16,8 +16,9 @@
 
 namespace kasimir {
 
-/// Where a search keeps what a finalist has learned: beside the study, one file per trial and repetition.
-std::filesystem::path weights_path(const std::filesystem::path& study, int trial, int repetition);
+/// Where a search keeps what a finalist has learned: beside the study (StudyPlace::beside), one file per trial and
+/// repetition.
+std::filesystem::path weights_path(const study::StudyPlace& study, int trial, int repetition);
 
 /// A search as one process sees it: the data in memory, the network, the sampler; answers for a study's worker.
 class Evaluator {
@@ -26,7 +27,7 @@ class Evaluator {
   explicit Evaluator(SearchSpec spec, const LoadProgress& progress = {});
 
   /// The study that it works for: strategies look into it, and finalists' weights are kept beside it.
-  void belongs_to(std::filesystem::path study) { study_ = std::move(study); }
+  void belongs_to(study::StudyPlace study) { study_ = std::move(study); }
 
   [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
@@ -58,7 +59,7 @@ class Evaluator {
   void hold_to_budget(study::JobResult& result) const;
 
   SearchSpec spec_;
-  std::filesystem::path study_;  ///< empty: none, and no weights are kept
+  std::optional<study::StudyPlace> study_;  ///< if none, no weights are kept
   Dataset data_;
   Network network_;
   Selection selection_;

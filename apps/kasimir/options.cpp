@@ -4,6 +4,7 @@
 #include "kasimir/base/error.h"
 #include "kasimir/base/files.h"
 #include "kasimir/base/text.h"
+#include "kasimir/study/place.h"
 #include "kasimir/synth/label_rules.h"
 
 #include <cstdlib>
@@ -12,7 +13,8 @@ namespace kasimir {
 
 void add_network_options(CLI::App& app, CommonOptions& options) {
   app.add_option("--network", options.network,
-                 "network of the zoo: resnet8, resnet20, resnet18, vgg16, mobilenet_v2, densenet121")
+                 "network of the zoo (resnet8, resnet20, resnet18, vgg16, mobilenet_v2, densenet121) or an ONNX file, "
+                 "model.onnx, whose weights are kept")
       ->capture_default_str();
   app.add_option("--width", options.width, "multiplies the network's channels")->capture_default_str();
   app.add_option("--replace", options.replace,
@@ -76,8 +78,11 @@ std::string own_command() {
   auto words = split(read_file("/proc/self/cmdline"), '\0');
   words.front() = "kasimir";
   if (words.back().empty()) words.pop_back();
-  for (std::string& word : words)
+  for (std::string& word : words) {
+    // Records are read by more people than a password is for.
+    if (const study::StudyPlace place(word); place.on_server()) word = place.str();
     if (word.find_first_of(" *?;&|<>()$'\"") != std::string::npos) word = "'" + word + "'";
+  }
   return join(words, " ");
 }
 

@@ -41,7 +41,7 @@ std::pair<int, int> parse_range(const std::string& text);
 /// "3x224x224"; empty gives zeros. @throws Error (input).
 Shape3 parse_input(const std::string& text);
 
-/// The command as it was typed, for the record.
+/// The command as it was typed, but for passwords, for the record.
 std::string own_command();
 
 /// Where this user's tuning results are kept: `kasimir/tuning.txt` in $XDG_CACHE_HOME, or in ~/.cache; empty where

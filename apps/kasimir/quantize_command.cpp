@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/bit_plan.h"
 #include "kasimir/command.h"
+#include "kasimir/quantize_outliers.h"
 #include "kasimir/stop.h"
 #include "kasimir/subject.h"
 
@@ -35,6 +36,8 @@ struct QuantizeCommand {
   std::int64_t train_limit = 0;
   bool no_flip = false;
   bool sensitivity = false;
+  bool control = false;
+  double outliers = 0;  ///< share of calibration images
   int check = 100;      ///< images to compute in integers
   int check_exact = 1;  ///< of these in rounded double precision too
   bool has_network = false;
@@ -75,9 +78,11 @@ class Quantizing {
     const Quantization quantization =
         calibrate(*subject_.model, subject_.plan, data_.train, calibration_, bits, estimator);
     if (options_.sensitivity) print_sensitivities(quantization);
+    if (options_.outliers > 0) print_roundings(bits);
     const std::shared_ptr<Model> after = post_training(quantization);
     std::shared_ptr<Model> best = after;
     if (options_.epochs > 0) {
+      if (options_.control && !add_control()) return 130;
       best = aware(quantization);
       if (!best) return 130;
     }
@@ -156,6 +161,25 @@ class Quantizing {
     reestimate_statistics(*again, data_.train, calibration_);
     add_row("after training, statistics estimated again", *again);
     return rows_.back().validation.accuracy > rows_[rows_.size() - 2].validation.accuracy ? again : plain;
+  }
+
+  /// What the same further training does without any rounding. False: stopped.
+  bool add_control() {
+    TrainStart start;
+    start.weights = subject_.model.get();
+    const auto model = trained("control", recipe(options_.epochs, options_.rate), start);
+    if (model) add_row(fmt::format("float32, {} more epochs (control)", options_.epochs), *model);
+    return model != nullptr;
+  }
+
+  void print_roundings(const BitPlan& bits) {
+    const Outliers outliers{.images = options_.outliers};
+    const auto scores = compare_roundings(*subject_.model, subject_.plan, data_, calibration_, bits, outliers);
+    if (!options_.json) fmt::print("{}\n", str(scores, outliers));
+    std::fflush(stdout);
+    for (const RoundedScore& one : scores)
+      roundings_.push_back(
+          {{"quantizer", one.quantizer}, {"range", one.range}, {"clean", one.clean}, {"outliers", one.spoilt}});
   }
 
   std::shared_ptr<Model> aware(const Quantization& quantization) {
@@ -238,6 +262,7 @@ class Quantizing {
     for (const Row& row : rows_)
       json["scores"].push_back(
           {{"what", row.what}, {"validation", row.validation.accuracy}, {"test", row.test.accuracy}});
+    if (!roundings_.empty()) json["roundings"] = {{"outlier_images", options_.outliers}, {"test", roundings_}};
     write_file(places, json.dump(1) + "\n");
     if (options_.json) {
       fmt::print("{}\n", json["scores"].dump());
@@ -261,10 +286,13 @@ class Quantizing {
   Split split_;
   std::vector<std::int32_t> calibration_, test_;
   std::vector<Row> rows_;
+  nlohmann::ordered_json roundings_ = nlohmann::ordered_json::array();
   const std::atomic<int>& stop_ = catch_interrupts();
 };
 
 int run(const QuantizeCommand& options) {
+  if (options.control && options.epochs == 0)
+    throw input_error("--control is given without --epochs: there is no further training to compare with");
   const std::size_t needed = options.has_network ? 1 : 2;
   if (options.places.size() != needed)
     throw input_error(
@@ -310,13 +338,19 @@ void add_quantize(CLI::App& app, Action& action) {
   command->add_option("--rate", options->rate, "its learning rate")->capture_default_str();
   command->add_option("--batch", options->batch, "images of a step")->capture_default_str();
   command->add_flag("--no-flip", options->no_flip, "never mirror images: digits and letters");
+  command->add_flag("--control", options->control,
+                    "train the float network on by as many epochs too: what they do without rounding");
+  command
+      ->add_option("--outliers", options->outliers,
+                   "share of calibration images to spoil: compares rules for ranges, and Auto-NBA's form")
+      ->check(CLI::Range(0.0, 1.0));
   command->add_flag("--sensitivity", options->sensitivity, "quantise each place alone too");
   command->add_option("--check", options->check, "test images to compute in integers only at the end; 0: none")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   command
       ->add_option("--check-exact", options->check_exact,
-                   "how many of these also to compute by the slow interpreter, bit for bit")
+                   "how many of these also by the same rules in double precision, bit for bit")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
   command->add_flag("--json", options->json, "the scores as JSON");

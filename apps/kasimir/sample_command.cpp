@@ -28,7 +28,10 @@ struct SampleCommand {
   std::string out;
   FindOptions find;
   int enumerate = 0;
+  std::size_t estimate = 0;
   double composites = GrowthLimits{}.composites;
+  double successor_share = GrowthLimits{}.successor_share;
+  std::string successors;
   std::string seen;
 };
 
@@ -40,8 +43,8 @@ void print_seen(const SampleStats& stats, const SeenSet& seen) {
   };
   fmt::print(
       "seen before, here or in earlier runs: {} by normal form, {} by function; {} more were cheaper than what "
-      "was seen; {} kernels are known now\n",
-      count(Novelty::same_form), count(Novelty::same_function), count(Novelty::cheaper),
+      "was seen, {} seemed to compute the same and differ in real numbers; {} kernels are known now\n",
+      count(Novelty::same_form), count(Novelty::same_function), count(Novelty::cheaper), count(Novelty::told_apart),
       grouped(static_cast<std::int64_t>(seen.records())));
 }
 
@@ -66,10 +69,10 @@ void print_stats(const SampleStats& stats, std::size_t kept, double seconds) {
   Table table({{"attempts ended by", "", Table::Align::left},
                {"count", ""},
                {"share", "%"},
-               {"last seen", "", Table::Align::left}});
+               {"nearest miss", "", Table::Align::left}});
   for (const auto& [rule, count] : stats.rejected)
     table.row({rule, grouped(count), fmt::format("{:.1f}", share(static_cast<std::uint64_t>(count))),
-               stats.example.at(rule)});
+               stats.nearest.at(rule)});
   fmt::print("{}", table.str());
 }
 
@@ -83,6 +86,9 @@ int run(const SampleCommand& options) {
     std::tie(sampling.limits.min_primitives, sampling.limits.max_primitives) = parse_range(options.common.primitives);
   sampling.limits.max_width = options.common.max_width;
   sampling.limits.composites = options.composites;
+  sampling.limits.successor_share = options.successor_share;
+  if (!options.successors.empty())
+    sampling.limits.successors = parse_successors(read_file(options.successors), catalog());
   sampling.limits.allow = options.common.allow;
   sampling.limits.forbid = options.common.forbid;
   sampling.limits.require = options.common.require;
@@ -98,7 +104,7 @@ int run(const SampleCommand& options) {
     return find_kernel(loads, sampling, options.common.primitives.empty(), options.common.seed, find);
   }
   const Sampler sampler(catalog(), loads, sampling, options.common.seed);
-  if (options.enumerate > 0) return enumerate_kernels(sampler, options.enumerate, options.json);
+  if (options.enumerate > 0) return enumerate_kernels(sampler, options.enumerate, options.estimate, options.json);
   if (!options.out.empty()) make_folder(options.out);
 
   const auto seen = open_seen(options.seen, sampler);
@@ -149,6 +155,16 @@ void add_sample(CLI::App& app, Action& action) {
                    "weight 1 is tried once; 0: never")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1000.0));
+  CLI::Option* share = command
+                           ->add_option("--successor-share", options->successor_share,
+                                        "share of the draws that choose a tensor first, then a primitive that follows "
+                                        "what made it in known kernels")
+                           ->capture_default_str()
+                           ->check(CLI::Range(0.0, 1.0));
+  command
+      ->add_option("--successors", options->successors,
+                   "file with lines of PRODUCER CONSUMER WEIGHT in place of those of examples/kernels")
+      ->needs(share);
   command->add_option("--out", options->out, "write each kernel to a file in this folder");
   command->add_option("--find", options->find.file,
                       "draw until a kernel computes the same as the one in this file; 1,000,000 attempts at most, or "
@@ -161,6 +177,12 @@ void add_sample(CLI::App& app, Action& action) {
                    "count all kernels of up to so many primitives instead, without a budget; more than two take "
                    "long unless --allow or --forbid leave few kinds")
       ->check(CLI::Range(1, 8));
+  command
+      ->add_option("--estimate", options->estimate,
+                   "with --enumerate: estimate the last length from so many kernels without their last step, drawn at "
+                   "random")
+      ->check(CLI::Range(2, 100'000'000))
+      ->needs("--enumerate");
   command
       ->add_option("--seen", options->seen,
                    "file of kernels that were seen in earlier runs: those, and others that compute the same, are "

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/sampling.h"
+#include "kasimir/sites.h"
 
 #include "kasimir/base/text.h"
+#include "kasimir/primitive/catalog.h"
 
 #include <algorithm>
 #include <limits>
@@ -63,8 +65,8 @@ Error nothing_found(const Sampler& sampler, const SampleStats& stats, std::size_
   error.note(fmt::format("asked: --budget {} with {}..{} primitives", sampler.options().budget.str(),
                          sampler.options().limits.min_primitives, sampler.options().limits.max_primitives));
   for (const auto& [rule, count] : by_frequency(stats.rejected)) {
-    const std::string& last = stats.example.at(rule);
-    error.note(fmt::format("{:>9}  {}{}", grouped(count), rule, last.empty() ? "" : ", last: " + last));
+    const std::string& nearest = stats.nearest.at(rule);
+    error.note(fmt::format("{:>9}  {}{}", grouped(count), rule, nearest.empty() ? "" : ", nearest: " + nearest));
   }
   if (const std::uint64_t known = stats.seen[static_cast<std::size_t>(Novelty::same_form)] +
                                   stats.seen[static_cast<std::size_t>(Novelty::same_function)];
@@ -87,6 +89,18 @@ void check_space_of(const Sampler& sampler) {
   std::size_t found = 0;
   const SampleStats stats = sample(sampler, 1, attempts, 1, [&](const Sampled&) { ++found; });
   if (found == 0) throw nothing_found(sampler, stats, 0, 1);
+}
+
+std::vector<Kernel> bench_kernels_of(const std::string& file, const std::vector<SiteLoad>& loads,
+                                     const SampleOptions& sampling, std::uint64_t seed, int count) {
+  constexpr std::uint64_t most_attempts = 1'000'000;
+  if (!file.empty()) return {read_kernel(file, loads, sampling.budget)};
+  const Sampler sampler(catalog(), loads, sampling, seed);
+  SampleMemory memory(sampler);
+  std::vector<Kernel> kernels;
+  for (std::uint64_t i = 0; std::ssize(kernels) < count && i < most_attempts; ++i)
+    if (auto drawn = sampler.attempt(i, memory); drawn.ok()) kernels.push_back(std::move(drawn->kernel));
+  return kernels;
 }
 
 }  // namespace kasimir

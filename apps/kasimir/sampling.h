@@ -16,4 +16,9 @@ Budget sampling_budget(const std::string& text);
 /// @throws Error (unsolved) if not one legal kernel is found in a few thousand attempts.
 void check_space_of(const Sampler& sampler);
 
+/// Sampled kernels with different texts, `count` or as many as a million attempts give, or the one of the file.
+/// @throws Error as read_kernel.
+std::vector<Kernel> bench_kernels_of(const std::string& file, const std::vector<SiteLoad>& loads,
+                                     const SampleOptions& sampling, std::uint64_t seed, int count);
+
 }  // namespace kasimir

@@ -44,6 +44,8 @@ std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").
 SearchSpec finish_spec(const SearchCommand& options) {
   SearchSpec spec = options.spec;
   spec.network = options.common.network;
+  // Workers and later runs may start elsewhere.
+  if (is_onnx_file(spec.network)) spec.network = std::filesystem::absolute(spec.network).string();
   spec.width = options.common.width;
   spec.replace = options.common.replace;
   spec.keep = options.common.keep;
@@ -159,7 +161,7 @@ int run(const SearchCommand& options) {
   {
     const auto store =
         study::Store::start(options.study, record, "kasimir " KASIMIR_VERSION, machine_text(spec), study::wall_clock());
-    if (store.resumed()) say(fmt::format("going on with {}", options.study));
+    if (store.resumed()) say(fmt::format("going on with {}", store.place().str()));
   }
   study::SupervisorOptions supervisor;
   supervisor.argv = {own_path(), "worker", options.study};
@@ -169,9 +171,7 @@ int run(const SearchCommand& options) {
   const auto end = study::supervise(options.study, supervisor, std::ref(printer));
 
   const auto store = study::Store::view(options.study);
-  const std::string report = options.report.empty()
-                                 ? std::filesystem::path(options.study).replace_extension(".html").string()
-                                 : options.report;
+  const std::string report = options.report.empty() ? store.place().beside(".html").string() : options.report;
   report::write_report(store, catalog(), report, {.goal = {}, .program = "kasimir " KASIMIR_VERSION});
   say("\n" + report::study_table(store).str());
   say(fmt::format("report  {}", report));
@@ -236,7 +236,9 @@ void add_search(CLI::App& app, Action& action) {
   command->add_option("--strategy", options->spec.strategy, "how the next kernel is chosen; " + join(names, "; "))
       ->capture_default_str();
   command->add_flag("--no-global", options->no_global, "no kernels in which an output sees the whole image");
-  command->add_option("--study", options->study, "file that keeps everything; the same command resumes")
+  command
+      ->add_option("--study", options->study,
+                   fmt::format("keeps everything, so that the same command resumes; {}", study_help))
       ->capture_default_str();
   command->add_option("--report", options->report, "where the HTML report goes (default: beside the study)");
   command->add_option("--time", options->time,

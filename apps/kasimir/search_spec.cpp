@@ -2,6 +2,7 @@
 #include "kasimir/search_spec.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/onnx/import.h"
 
 namespace kasimir {
 
@@ -96,12 +97,12 @@ SearchSpec SearchSpec::from_json(const Json& json) {
 
 SampleOptions SearchSpec::sample_options() const {
   SampleOptions options;
-  options.limits = {.min_primitives = min_primitives,
-                    .max_primitives = max_primitives,
-                    .max_width = max_width,
-                    .allow = allow,
-                    .forbid = forbid,
-                    .require = require};
+  options.limits.min_primitives = min_primitives;
+  options.limits.max_primitives = max_primitives;
+  options.limits.max_width = max_width;
+  options.limits.allow = allow;
+  options.limits.forbid = forbid;
+  options.limits.require = require;
   options.limits.composites = composites;
   options.budget = Budget::parse(budget);
   options.limits.weights_may_depend_on_resolution = allow_resolution;
@@ -133,7 +134,14 @@ Recipe SearchSpec::recipe(int rung, int repetition, const ImageSet& images) cons
   return recipe;
 }
 
+bool is_onnx_file(const std::string& network) { return network.ends_with(".onnx"); }
+
 Network network_for(const std::string& name, double width, Shape3 input, std::int64_t classes) {
+  if (is_onnx_file(name)) {
+    if (width != 1.0) throw input_error("--width is {}: {} has the channels of its weights", width, name);
+    Network network = import_onnx(name, input).network;
+    return classes > 0 && classes != network.classes() ? network.with_classes(classes) : network;
+  }
   ZooOptions options = zoo_record(name).defaults;
   options.width = width;
   if (input.c > 0) options.input = input;

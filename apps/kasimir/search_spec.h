@@ -66,7 +66,12 @@ struct SearchSpec {
   [[nodiscard]] Recipe recipe(int rung, int repetition, const ImageSet& images) const;
 };
 
-/// The network for the data's images and classes.
+/// True for the name of an ONNX file, "model.onnx".
+bool is_onnx_file(const std::string& network);
+
+/// A network of the zoo, or of an ONNX file with its weights, for images of this size and so many classes; zeros: as
+/// published, or as the file says. Where a file's classes are others, its last layer starts anew.
+/// @throws Error (input) as zoo_network and import_onnx, and for a width other than 1 with a file.
 Network network_for(const std::string& name, double width, Shape3 input, std::int64_t classes);
 
 }  // namespace kasimir

@@ -83,7 +83,10 @@ Subject subject_from_zoo(const SubjectOptions& options) {
   subject.model = std::make_shared<Model>(subject.plan);
   if (options.weights.empty()) {
     subject.model->set_tensors(random_weights(subject.plan, options.common.seed));
-    subject.notes.emplace_back("weights", fmt::format("random, seed {}", options.common.seed));
+    subject.notes.emplace_back(
+        "weights", subject.network->start() == nullptr
+                       ? fmt::format("random, seed {}", options.common.seed)
+                       : fmt::format("of {}; of kernels random, seed {}", options.common.network, options.common.seed));
   } else {
     subject.model->load(options.weights);
     subject.notes.emplace_back("weights", options.weights);

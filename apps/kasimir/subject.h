@@ -34,7 +34,7 @@ struct Subject {
   std::vector<std::pair<std::string, std::string>> notes;
 };
 
-/// A network of the zoo with weights from a file, or random ones.
+/// A network of the zoo or of an ONNX file, with weights from a file, those that it came with, or random ones.
 Subject subject_from_zoo(const SubjectOptions& options);
 
 /// A network of the zoo for the images and classes of a data set, with a kernel if one is given; without a model.

@@ -28,9 +28,10 @@ int work(const std::string& path) {
 }  // namespace
 
 void add_worker(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("worker", "works on a study that `kasimir search` has started")->group("");
+  auto* command =
+      app.add_subcommand("worker", "works on a study that `kasimir search` has begun, also from another machine");
   auto path = std::make_shared<std::string>();
-  command->add_option("study", *path, "the study's file")->required();
+  command->add_option("study", *path, study_help)->required();
   command->callback([path, &action] { action = [path] { return work(*path); }; });
 }
 

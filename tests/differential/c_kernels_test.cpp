@@ -3,6 +3,7 @@
 #include "support/generated_c.h"
 #include "support/text.h"
 
+#include "kasimir/codegen/c_nests.h"
 #include "kasimir/codegen/c_variants.h"
 #include "kasimir/codegen/native.h"
 #include "kasimir/codegen/network_c.h"
@@ -141,6 +142,79 @@ TEST(CKernels, ReadsNoFurtherThanTheLastOfChannelsThatLieApart) {
     const std::string nest = c.source.substr(c.source.find("static KSM_APART void n0("));
     EXPECT_EQ(nest.find("gather("), std::string::npos) << str(method) << " gathers whole vectors";
   }
+}
+
+/// The C of a kernel at a site with the default methods, compared with the interpreter under the sanitisers.
+struct Checked {
+  NestProgram program;
+  CProgram c;
+};
+Checked checked_c(const char* text, const Site& site, const CTarget& target) {
+  const Case made = case_of({parse_kernel(text, catalog()), site, 1, 0, "a text"}, 5);
+  Checked result{schedule(simplify(made.graph)), {}};
+  COptions options;
+  options.target = target;
+  result.c = generate_c(result.program, default_methods(result.program, target), options);
+  std::string failure;
+  run_c(made, result.c, result.program, options,
+        {"-std=gnu11", "-O1", "-march=native", "-w", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
+        failure);
+  EXPECT_EQ(failure, "") << str(result.program);
+  return result;
+}
+
+TEST(CKernels, ALastBlockOfAtMostEightChannelsTakesHalfAVector) {
+  const auto text = [](int channels) {
+    return fmt::format(
+        "kernel few\n  a = linear(x, to=x0)\n  b = linear(a, to=Co)\nreturn b\nat Ci=8 Co=8 H=5 W=6 s=1: x0={}\n",
+        channels);
+  };
+  for (const auto& [channels, half] :
+       std::vector<std::pair<int, bool>>{{8, true}, {24, true}, {12, false}, {32, false}}) {
+    const Checked made = checked_c(text(channels).c_str(), {8, 8, 5, 6, 1}, {16, 32});
+    const std::string first = made.c.source.substr(made.c.source.find("static KSM_APART void n0("));
+    EXPECT_EQ(first.substr(0, first.find("\n}\n")).find("hf h0") != std::string::npos, half) << channels;
+  }
+}
+
+TEST(CKernels, LoopsThatContinueTheChannelsShareTheirVectors) {
+  const char* text =
+      "kernel mixed\ngiven g=4\n  a = mix(x, over=c, to=(g=g,u=3,v=3))\n  b = linear(a, to=Co)\nreturn b\n";
+  const Checked made = checked_c(text, {16, 16, 4, 4, 1}, {16, 32});
+  const FlatNest flat = flatten(made.program, made.program.run.front(), plan_memory(made.program, {}));
+  const auto found = find_contraction(flat);
+  ASSERT_TRUE(found.has_value()) << str(made.program);
+  EXPECT_EQ(found->channels(flat), 4 * 3 * 3);
+  EXPECT_EQ(packed_channels(flat, *found, {16, 32}), 40);
+  EXPECT_TRUE(found->outer.empty());
+}
+
+TEST(CKernels, WhatWrapsIsCopiedBeforeAProduct) {
+  const char* text =
+      "kernel around\n  a = shift(x, axes=(h,w), by=-1, fill=wrap)\n  b = linear(a, to=Co)\n"
+      "  c = broadcast(a, b, op=mul)\nreturn c\n";
+  const Checked made = checked_c(text, {16, 16, 4, 4, 1}, {16, 32});
+  const auto methods = default_methods(made.program, {16, 32});
+  EXPECT_EQ(std::ranges::count_if(methods, [](const Method& m) { return std::holds_alternative<RegisterBlock>(m); }), 1)
+      << str(made.program);
+}
+
+TEST(CKernels, GroupsOfAConcatenationAreReadInVectors) {
+  const char* text =
+      "kernel joined\ngiven g=2\n  a = shift(x, axes=w, by=1)\n  b = concat(x, a)\n  c = group(b, by=g)\n"
+      "  d = conv(c, to=Co)\nreturn d\n";
+  const Checked made = checked_c(text, {16, 16, 3, 7, 1}, {16, 32});
+  EXPECT_EQ(made.c.source.find("SET1(*(T"), std::string::npos) << str(made.program);
+}
+
+TEST(CKernels, SumsOverChannelsAreFinishedAsManyAtOnceAsAVectorHolds) {
+  const char* text =
+      "kernel total\n  a = fold(x, axes=c, by=max)\n  b = tanh(a)\n  c = broadcast(b, x, op=add)\n"
+      "  d = linear(c, to=Co)\nreturn d\n";
+  // 21 results in a row: a whole vector of them and a part.
+  const Checked made = checked_c(text, {16, 16, 3, 7, 1}, {16, 32});
+  EXPECT_NE(made.c.source.find("totals[at] = max_of(acc);"), std::string::npos);
+  EXPECT_EQ(made.c.source.find("SET1(max_of"), std::string::npos);
 }
 
 TEST(CKernels, OneFileForAnyProcessorComputesTheSameOnEach) {

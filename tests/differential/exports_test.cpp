@@ -11,6 +11,7 @@
 #include "kasimir/network/lower.h"
 #include "kasimir/network/zoo.h"
 #include "kasimir/primitive/catalog.h"
+#include "support/every_layer.h"
 #include "support/quantization.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@
 namespace kasimir {
 namespace {
 
-constexpr std::int64_t images = 2;
+constexpr std::int64_t images = 4;
 
 double largest(const std::vector<double>& values) {
   double most = 0.0;
@@ -195,6 +196,8 @@ void write_zoo(const std::filesystem::path& folder) {
     const Network network = zoo_network(record.name, {.classes = 4, .input = {3, 33, 32}, .width = 0.125});
     write_case(folder / std::string(record.name), {&network, {}});
   }
+  const Network every = testing::every_layer();
+  write_case(folder / "every_layer", {&every, {}});
 }
 
 /// A convolution at the site, then a map of every element to scores, so that no element can hide.

@@ -72,7 +72,7 @@ class Setup(unittest.TestCase):
 
     def all_but(self, *packages):
         names = "g++ cmake ninja-build ccache git python3 python3-venv libfmt-dev libspdlog-dev libcli11-dev "
-        names += "nlohmann-json3-dev libtomlplusplus-dev libyaml-cpp-dev libsoci-dev libboost-dev libsqlite3-dev "
+        names += "nlohmann-json3-dev libtomlplusplus-dev libyaml-cpp-dev libsoci-dev libboost-dev libsqlite3-dev libpq-dev "
         names += "libgtest-dev libgmock-dev libonnx-dev libprotobuf-dev librapidcheck-dev robin-map-dev "
         names += "libjpeg62-turbo-dev libpng-dev zlib1g-dev graphviz dataset-fashion-mnist"
         self.write("installed", "".join(f"{name}\n" for name in names.split() if name not in packages))
@@ -114,9 +114,11 @@ class Setup(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertIn("python -m venv --clear build/venv", calls)
 
-    def test_asks_for_the_linters_only_when_told(self):
+    def test_asks_for_linters_and_a_server_only_when_told(self):
         self.all_but()
         self.assertEqual(self.run_setup()[0], 0)
+        self.assertEqual(self.run_setup("test")[1], "setup: installing Debian packages: postgresql\n")
+        (self.root / "all-installed").unlink()
         self.assertIn("installing Debian packages: clang-format-19 clang-tidy-19\n", self.run_setup("lint")[1])
 
     def test_uses_sudo_where_it_asks_no_password(self):
@@ -192,7 +194,7 @@ class Setup(unittest.TestCase):
     def test_refuses_an_argument_that_it_does_not_know(self):
         self.assertEqual(
             self.run_setup("everything"),
-            (2, "", "tools/setup: unknown argument 'everything'; it takes nothing or 'lint'\n", []),
+            (2, "", "tools/setup: unknown argument 'everything'; it takes nothing, 'test' or 'lint'\n", []),
         )
 
 

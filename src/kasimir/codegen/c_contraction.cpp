@@ -42,6 +42,28 @@ std::optional<ByteProduct> byte_product(const FlatNest& nest, const Contraction&
   return found;
 }
 
+/// Whatever the result and its epilogue read or write continues `m` along the loop, which is in `b` alone.
+bool continues(const FlatNest& nest, const Contraction& of, int loop) {
+  const std::int64_t extent = of.channels(nest);
+  const auto as_one = [&](const Access& access) { return stride_of(access, loop) == extent * stride_of(access, of.m); };
+  const auto all = [&](const std::vector<std::optional<Access>>& accesses) {
+    return std::ranges::all_of(accesses, [&](const auto& access) { return !access || as_one(*access); });
+  };
+  return stride_of(*nest.value[static_cast<std::size_t>(of.a)], loop) == 0 && as_one(nest.out) && all(nest.epilogue) &&
+         std::ranges::all_of(nest.also, [&](const FlatCopy& copy) { return as_one(copy.out) && all(copy.value); });
+}
+
+/// Few channels leave lanes idle: loops that continue them join them.
+void widen(const FlatNest& nest, Contraction& found) {
+  for (bool more = true; more;) {
+    const auto next = std::ranges::find_if(found.outer, [&](int loop) { return continues(nest, found, loop); });
+    more = next != found.outer.end();
+    if (!more) continue;
+    found.wide.push_back(*next);
+    found.outer.erase(next);
+  }
+}
+
 std::optional<Contraction> with_operands(const FlatNest& nest, int a, int b) {
   Contraction found;
   found.a = a;
@@ -72,8 +94,21 @@ std::optional<Contraction> with_operands(const FlatNest& nest, int a, int b) {
   std::ranges::stable_sort(found.pixels, by(nest.out));
   std::ranges::stable_sort(found.k, by(left));
   found.bytes = byte_product(nest, found);
+  if (!found.bytes) widen(nest, found);
   return found;
 }
+
+/// Packed channels come in whole vectors, but the last vector of floats may be half a one.
+std::int64_t channel_unit(const Contraction& contraction, const CTarget& target) {
+  return contraction.bytes || target.lanes < 16 ? target.lanes : target.lanes / 2;
+}
+
+/// The vectors of channels of a register block.
+struct Width {
+  int vectors = 1;
+  std::int64_t part = 0;  ///< results of the last one; 0: all its lanes
+  bool half = false;      ///< the last one is half a vector
+};
 
 class Writer {
  public:
@@ -99,7 +134,7 @@ class Writer {
   void write(const std::string& packed) {
     std::string weights = packed;
     std::string starts = packed;
-    std::int64_t channels = round_up(extent_of(nest_, of_.m), target_.lanes);
+    std::int64_t channels = packed_channels(nest_, of_, target_);
     for (auto loop = of_.outer.rbegin(); loop != of_.outer.rend(); ++loop) {
       weights += fmt::format(" + (long)i{} * {}", *loop, steps_ * channels);
       starts += fmt::format(" + (long)i{} * {}", *loop, channels);
@@ -120,11 +155,12 @@ class Writer {
   [[nodiscard]] int loop_to_share(int threads) const {
     double pixels = 1;
     for (int loop : of_.pixels) pixels *= static_cast<double>(extent_of(nest_, loop));
-    const auto channels = static_cast<double>(extent_of(nest_, of_.m));
+    const auto channels = static_cast<double>(of_.channels(nest_));
     int best = -1;
     double least = 0;
     const auto offer = [&](int loop, std::int64_t size, double in_common) {
-      const std::int64_t units = (extent_of(nest_, loop) + size - 1) / size;
+      const std::int64_t all = loop == of_.m ? of_.channels(nest_) : extent_of(nest_, loop);
+      const std::int64_t units = (all + size - 1) / size;
       const double cost = unevenness(units, threads) + 0.3 * in_common / (pixels + channels);
       if (units < 2 || (best >= 0 && cost >= least)) return;
       best = loop;
@@ -150,7 +186,7 @@ class Writer {
   /// All pixels under one block of weights: the weights are read once.
   void write_channels(const std::string& weights) {
     const bool shared = shared_ == of_.m;
-    const std::int64_t m = extent_of(nest_, of_.m);
+    const std::int64_t m = of_.channels(nest_);
     const std::int64_t k = steps_;
     const std::string name = fmt::format("i{}", of_.m);
     names_[static_cast<std::size_t>(of_.m)] = name;
@@ -166,26 +202,28 @@ class Writer {
         text_.open("for (int {0} = 0; {0} < {1}; {0} += {2}, wp += {3})", name, whole, width(), k * width());
       }
       weights_here();
-      write_pixels(block_.vectors, 0);
+      write_pixels({block_.vectors, 0, false});
       text_.close();
     }
     if (const std::int64_t rest = m - whole; rest > 0) {
       open_last(text_, shared);
       text_.line("const int {} = {};", name, whole);
       weights_here();
-      write_pixels(static_cast<int>((rest + target_.lanes - 1) / target_.lanes), rest % target_.lanes);
+      const std::int64_t part = rest % target_.lanes;
+      write_pixels({static_cast<int>((rest + target_.lanes - 1) / target_.lanes), part,
+                    part > 0 && part <= channel_unit(of_, target_) && channel_unit(of_, target_) < target_.lanes});
       text_.close();
     }
   }
 
-  void write_pixels(int vectors, std::int64_t part) {
+  void write_pixels(const Width& width) {
     int opened = 0;
     for (int loop : of_.pixels) {
       if (loop == rows_ || loop == columns_) continue;
       open(loop);
       ++opened;
     }
-    write_rows(vectors, part);
+    write_rows(width);
     for (int i = 0; i < opened; ++i) text_.close();
   }
   /// Whole blocks in a loop, then what is left as a smaller block.
@@ -211,13 +249,13 @@ class Writer {
     body(static_cast<int>(all - whole));
     text_.close();
   }
-  void write_rows(int vectors, std::int64_t part) {
+  void write_rows(const Width& width) {
     blocks(rows_, block_.rows, [&](int rows) {
-      blocks(columns_, block_.columns, [&](int columns) { write_block(rows, columns, vectors, part); });
+      blocks(columns_, block_.columns, [&](int columns) { write_block(rows, columns, width); });
     });
   }
 
-  void write_block(int rows, int columns, int vectors, std::int64_t part) {
+  void write_block(int rows, int columns, const Width& width) {
     const int pixels = rows * columns;
     const auto offset = [&](const Access& access, int pixel) {
       const std::int64_t row = rows_ < 0 ? 0 : stride_of(access, rows_) * (pixel / columns);
@@ -225,13 +263,13 @@ class Writer {
       return row + column;
     };
     if (bytes_) {
-      write_byte_sums(pixels, vectors, offset);
+      write_byte_sums(pixels, width.vectors, offset);
     } else {
-      write_sums(pixels, vectors, offset);
+      write_sums(pixels, width, offset);
     }
     for (int p = 0; p < pixels; ++p) {
       text_.open("");
-      for (int v = 0; v < vectors; ++v) finish(p, v, v == vectors - 1 ? part : 0, offset);
+      for (int v = 0; v < width.vectors; ++v) finish(p, v, width, offset);
       text_.close();
     }
   }
@@ -253,20 +291,25 @@ class Writer {
   }
 
   template <typename Offset>
-  void write_sums(int pixels, int vectors, const Offset& offset) {
-    for (int p = 0; p < pixels; ++p)
-      for (int v = 0; v < vectors; ++v) text_.line("vf a{}_{} = SET1(0.0f);", p, v);
+  void write_sums(int pixels, const Width& width, const Offset& offset) {
+    const int whole = width.vectors - (width.half ? 1 : 0);
+    for (int p = 0; p < pixels; ++p) {
+      for (int v = 0; v < whole; ++v) text_.line("vf a{}_{} = SET1(0.0f);", p, v);
+      if (width.half) text_.line("hf h{} = SETH(0.0f);", p);
+    }
     text_.line("const {} *x = {};", a_.element.bytes ? "unsigned char" : "float", address(a_, names_, place_));
     text_.line("const float *w = wp;");
     const std::string at = open_reduced(of_.k.size());
-    for (int v = 0; v < vectors; ++v) text_.line("const vf w{} = LD(w + {});", v, v * target_.lanes);
+    for (int v = 0; v < whole; ++v) text_.line("const vf w{} = LD(w + {});", v, v * target_.lanes);
+    if (width.half) text_.line("const hf wh = LDH(w + {});", whole * target_.lanes);
     for (int p = 0; p < pixels; ++p) {
       text_.open("");
-      text_.line("const vf b = SET1({});", scalar_text(a_.element, fmt::format("x + {} + {}", at, offset(a_, p))));
-      for (int v = 0; v < vectors; ++v) text_.line("a{0}_{1} += b * w{1};", p, v);
+      text_.line("const float b = {};", scalar_text(a_.element, fmt::format("x + {} + {}", at, offset(a_, p))));
+      for (int v = 0; v < whole; ++v) text_.line("a{0}_{1} += SET1(b) * w{1};", p, v);
+      if (width.half) text_.line("h{} += SETH(b) * wh;", p);
       text_.close();
     }
-    text_.line("w += {};", vectors * target_.lanes);
+    text_.line("w += {};", whole * target_.lanes + (width.half ? target_.lanes / 2 : 0));
     close_reduced(of_.k.size());
   }
 
@@ -299,9 +342,12 @@ class Writer {
   }
 
   template <typename Offset>
-  void finish(int pixel, int vector, std::int64_t part, const Offset& offset) {
+  void finish(int pixel, int vector, const Width& width, const Offset& offset) {
     const Nest& nest = *nest_.nest;
+    const bool last = vector == width.vectors - 1;
+    const std::int64_t part = last ? width.part : 0;
     std::string value = fmt::format("a{}_{}", pixel, vector);
+    if (last && width.half) text_.line("const vf {} = widened(h{});", value, pixel);
     if (bytes_) text_.line("const vf {} = __builtin_convertvector(s{}_{}, vf);", value, pixel, vector);
     if (nest.factor != 1.0) value = fmt::format("({} * SET1({}))", value, c_float(nest.factor));
     const std::int64_t lanes = static_cast<std::int64_t>(vector) * target_.lanes;
@@ -341,6 +387,16 @@ std::int64_t Contraction::k_extent(const FlatNest& nest) const {
   return product;
 }
 
+std::int64_t Contraction::channels(const FlatNest& nest) const {
+  std::int64_t product = extent_of(nest, m);
+  for (int loop : wide) product *= extent_of(nest, loop);
+  return product;
+}
+
+std::int64_t packed_channels(const FlatNest& nest, const Contraction& contraction, const CTarget& target) {
+  return round_up(contraction.channels(nest), channel_unit(contraction, target));
+}
+
 std::optional<Contraction> find_contraction(const FlatNest& nest) {
   if (!sums_products(*nest.nest) || !unguarded(nest)) return std::nullopt;
   if (auto found = with_operands(nest, 0, 1)) return found;
@@ -358,7 +414,7 @@ RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction
   // Sixteen sums on AVX-512 keep the multipliers busy; with half the registers, eight and some to spare. Two vectors of
   // channels were best or close to it in almost every layer that was tuned, then one, then four.
   const int sums = target.registers >= 32 ? 16 : 8;
-  const std::int64_t wide = (extent_of(nest, contraction.m) + target.lanes - 1) / target.lanes;
+  const std::int64_t wide = (contraction.channels(nest) + target.lanes - 1) / target.lanes;
   const auto pixels = [&](std::size_t from_last) {
     const auto& loops = contraction.pixels;
     return loops.size() < from_last ? 1 : extent_of(nest, loops[loops.size() - from_last]);
@@ -389,7 +445,7 @@ RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction
 std::int64_t packed_size(const FlatNest& nest, const Contraction& contraction, const CTarget& target) {
   const auto& bytes = contraction.bytes;
   const std::int64_t steps = bytes ? bytes->fours + (bytes->corrected ? 1 : 0) : contraction.k_extent(nest);
-  std::int64_t size = steps * round_up(extent_of(nest, contraction.m), target.lanes);
+  std::int64_t size = steps * packed_channels(nest, contraction, target);
   for (int loop : contraction.outer) size *= extent_of(nest, loop);
   return size;
 }
@@ -405,14 +461,23 @@ void write_packing(CText& text, const FlatNest& nest, const Contraction& contrac
   text.open("");
   text.line("float *restrict to = {};", packed);
   for (int loop : contraction.outer) open(loop);
-  const std::int64_t m = extent_of(nest, contraction.m);
+  const std::int64_t m = contraction.channels(nest);
   const std::int64_t width = static_cast<std::int64_t>(block.vectors) * target.lanes;
   text.loop("block", m, width);
-  text.line("const int rest = {} - block;", round_up(m, target.lanes));
+  text.line("const int rest = {} - block;", packed_channels(nest, contraction, target));
   text.line("const int lanes = rest < {0} ? rest : {0};", width);
   for (int loop : contraction.k) open(loop);
   text.open("for (int lane = 0; lane < lanes; ++lane)");
-  names[static_cast<std::size_t>(contraction.m)] = "block + lane";
+  std::string channel = "block + lane";
+  if (!contraction.wide.empty()) {
+    channel = fmt::format("(block + lane) % {}", extent_of(nest, contraction.m));
+    std::int64_t inside = extent_of(nest, contraction.m);
+    for (int loop : contraction.wide) {
+      names[static_cast<std::size_t>(loop)] = fmt::format("(block + lane) / {} % {}", inside, extent_of(nest, loop));
+      inside *= extent_of(nest, loop);
+    }
+  }
+  names[static_cast<std::size_t>(contraction.m)] = channel;
   text.line("*to++ = block + lane < {} ? {} : 0.0f;", m, scalar_text(b.element, address(b, names, place)));
   for (std::size_t i = 0; i < contraction.outer.size() + contraction.k.size() + 2; ++i) text.close();
   text.close();

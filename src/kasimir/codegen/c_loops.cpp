@@ -11,12 +11,6 @@ namespace {
 
 std::int64_t stride_of(const Access& access, int loop) { return access.strides[static_cast<std::size_t>(loop)]; }
 
-/// The guard depends on this loop alone, one step at a time: where it changes is known.
-bool splits(const GuardedCoord& guard, int loop) {
-  return guard.coord.terms.size() == 1 && guard.coord.terms[0].first == loop &&
-         std::abs(guard.coord.terms[0].second) == 1;
-}
-
 /// Loops that are some steps further than their names say.
 using Steps = std::vector<std::pair<int, std::int64_t>>;
 
@@ -42,10 +36,14 @@ class Loops {
 
   void write() {
     choose_vectors();
-    if (along_result_) tiled_ = neighbouring_results();
+    if (along_result_) {
+      tiled_ = neighbouring_results();
+    } else if (vector_ >= 0) {
+      lined_ = contiguous_result();
+    }
     std::vector<int> outer;
     for (int loop = 0; loop < nest_.free; ++loop)
-      if (loop != vector_ && loop != tiled_) outer.push_back(loop);
+      if (loop != vector_ && loop != tiled_ && loop != lined_) outer.push_back(loop);
     std::ranges::stable_sort(outer, [&](int a, int b) { return stride_of(nest_.out, a) > stride_of(nest_.out, b); });
     if (threads_ > 1) shared_ = loop_to_share(outer);
     for (int loop : outer) open(loop);
@@ -86,6 +84,7 @@ class Loops {
     for (int loop : outer) offer(loop, 1, 0);
     if (tiled_ >= 0) offer(tiled_, tile_size(), 0.05);
     if (along_result_) offer(vector_, vectors_at_once() * target_.lanes, 0.1);
+    if (lined_ >= 0) offer(lined_, target_.lanes, 0.1);
     return best;
   }
 
@@ -100,7 +99,7 @@ class Loops {
   [[nodiscard]] bool vectorises(int loop) const {
     return std::ranges::all_of(reads(), [&](const Access* access) {
       return std::ranges::all_of(access->guarded, [&](const GuardedCoord& guard) {
-        return splits(guard, loop) ||
+        return splits(guard, loop) || whole_steps(guard, loop, extent(loop)) ||
                std::ranges::none_of(guard.coord.terms, [&](const auto& term) { return term.first == loop; });
       });
     });
@@ -179,25 +178,9 @@ class Loops {
   [[nodiscard]] std::vector<std::pair<std::int64_t, std::int64_t>> ranges() const {
     if (vector_ < 0) return {{0, 1}};
     std::set<std::int64_t> cuts{0, extent(vector_)};
-    const auto cut = [&](std::int64_t at) {
-      if (at > 0 && at < extent(vector_)) cuts.insert(at);
-    };
     for (const Access* access : reads())
-      for (const GuardedCoord& guard : access->guarded) {
-        if (!splits(guard, vector_)) continue;
-        const std::int64_t sign = guard.coord.terms[0].second;
-        const std::int64_t period = guard.coord.wrap.value_or(0);
-        for (std::int64_t i = 1; i < extent(vector_); ++i) {
-          const std::int64_t here = sign * i + guard.coord.offset;
-          const std::int64_t before = here - sign;
-          const auto piece = [&](std::int64_t at) {
-            const std::int64_t turn = period == 0 ? 0 : (at >= 0 ? at / period : -((-at + period - 1) / period));
-            const std::int64_t inside = at - turn * period;
-            return std::pair(turn, inside < 0 ? -1 : inside >= guard.extent ? 1 : 0);
-          };
-          if (piece(here) != piece(before)) cut(i);
-        }
-      }
+      for (const GuardedCoord& guard : access->guarded)
+        if (splits(guard, vector_)) cuts.merge(seams(guard, extent(vector_)));
     std::vector<std::pair<std::int64_t, std::int64_t>> pieces;
     for (auto at = cuts.begin(); std::next(at) != cuts.end(); ++at) pieces.emplace_back(*at, *std::next(at));
     return pieces;
@@ -211,6 +194,9 @@ class Loops {
     for (const GuardedCoord& guard : access.guarded) {
       if (vector_ < 0 || !splits(guard, vector_)) {
         result.guarded.push_back(guard);
+        if (vector_ < 0 || !whole_steps(guard, vector_, extent(vector_))) continue;
+        std::erase_if(result.guarded.back().coord.terms, [&](const auto& term) { return term.first == vector_; });
+        result.strides[static_cast<std::size_t>(vector_)] += guard.stride;
         continue;
       }
       const std::int64_t sign = guard.coord.terms[0].second;
@@ -396,25 +382,25 @@ class Loops {
     text_.close();
   }
 
-  /// One result per point, its reduction over vectors.
-  void write_reduction() {
-    const Nest& nest = *nest_.nest;
-    const std::string name = fmt::format("i{}", vector_);
+  /// The reduction of one result over vectors.
+  void write_sum() {
+    const int along = vector_;
     text_.line("vf acc = {};", neutral());
     const auto reduced = reduced_loops();
     for (int loop : reduced) open(loop);
-    names_[static_cast<std::size_t>(vector_)] = name;
-    const std::int64_t whole = extent(vector_) / target_.lanes * target_.lanes;
+    const std::string name = fmt::format("i{}", along);
+    names_[static_cast<std::size_t>(along)] = name;
+    const std::int64_t whole = extent(along) / target_.lanes * target_.lanes;
     const auto value = [&](std::int64_t part) {
       return write_expression(
-          text_, nest.value, "v", [&](std::size_t node) { return load(nest_.value[node], 0, 0, part); }, "");
+          text_, nest_.nest->value, "v", [&](std::size_t node) { return load(nest_.value[node], 0, 0, part); }, "");
     };
     if (whole > 0) {
       text_.open("for (int {0} = 0; {0} < {1}; {0} += LANES)", name, whole);
       accumulate("acc", value(0));
       text_.close();
     }
-    if (const std::int64_t part = extent(vector_) - whole; part > 0) {
+    if (const std::int64_t part = extent(along) - whole; part > 0) {
       text_.open("");
       text_.line("const int {} = {};", name, whole);
       const std::string last = value(part);
@@ -422,11 +408,51 @@ class Loops {
       text_.close();
     }
     for (std::size_t i = 0; i < reduced.size(); ++i) text_.close();
-    const std::string total = times_factor(fmt::format("SET1({}_of(acc))", nest.reduce == Reduce::max ? "max" : "sum"));
-    // The rest happens at one point: no read moves with the vector loop any more.
-    names_[static_cast<std::size_t>(vector_)].clear();
+    // No read moves with the loop any more.
+    names_[static_cast<std::size_t>(along)].clear();
+  }
+  [[nodiscard]] std::string total() const {
+    return fmt::format("{}_of(acc)", nest_.nest->reduce == Reduce::max ? "max" : "sum");
+  }
+
+  /// Reductions over vectors; what follows happens at as many neighbouring results as a vector holds.
+  void write_reduction() {
+    if (lined_ >= 0) return write_lined_results();
+    write_sum();
     vector_ = -1;
-    finish(total, 0, 0, 1, {});
+    finish(times_factor(fmt::format("SET1({})", total())), 0, 0, 1, {});
+  }
+  void write_lined_results() {
+    const int along = vector_;
+    const std::int64_t all = extent(lined_);
+    const std::int64_t whole = all / target_.lanes * target_.lanes;
+    const std::string name = fmt::format("i{}", lined_);
+    const auto block = [&](std::int64_t count) {
+      text_.line("float totals[LANES] = {{0}};");
+      text_.open("for (int at = 0; at < {}; ++at)", count);
+      names_[static_cast<std::size_t>(lined_)] = fmt::format("{} + at", name);
+      vector_ = along;
+      write_sum();
+      text_.line("totals[at] = {};", total());
+      text_.close();
+      names_[static_cast<std::size_t>(lined_)] = name;
+      vector_ = lined_;
+      finish(times_factor("LD(totals)"), 0, 0, count % target_.lanes, {});
+    };
+    if (whole > 0) {
+      if (lined_ == shared_) {
+        open_shared(text_, name, 0, whole, target_.lanes, whole < all);
+      } else {
+        text_.loop(name, whole, target_.lanes);
+      }
+      block(target_.lanes);
+      text_.close();
+    }
+    if (whole == all) return;
+    open_last(text_, lined_ == shared_);
+    text_.line("const int {} = {};", name, whole);
+    block(all - whole);
+    text_.close();
   }
 
   CText& text_;
@@ -439,6 +465,7 @@ class Loops {
   bool along_result_ = false;
   int tiled_ = -1;                             ///< a loop of the result of which several steps are taken at once
   int tile_ = 1;                               ///< how many
+  int lined_ = -1;                             ///< reductions over vectors: the loop along which results are neighbours
   int shared_ = -1;                            ///< the loop of which each thread does a part
   std::map<std::string, std::string> loaded_;  ///< what was read at a step, and the name of its value
 };

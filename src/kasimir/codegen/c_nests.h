@@ -54,9 +54,11 @@ struct Contraction {
   std::vector<int> outer;   ///< in both operands and the result, and loops of `b` alone that are not contiguous
   std::vector<int> pixels;  ///< in `a` and the result
   int m = -1;               ///< in `b` and the result, contiguous there
+  std::vector<int> wide;    ///< continue `m` in the result but not in `b`, innermost first: channels too
   std::vector<int> k;       ///< in both, reduced
   std::optional<ByteProduct> bytes = {};
   [[nodiscard]] std::int64_t k_extent(const FlatNest& nest) const;
+  [[nodiscard]] std::int64_t channels(const FlatNest& nest) const;  ///< of `m` and `wide` together
 };
 std::optional<Contraction> find_contraction(const FlatNest& nest);
 
@@ -72,6 +74,8 @@ struct RegisterBlock {
 };
 RegisterBlock default_block(const FlatNest& nest, const Contraction& contraction, const CTarget& target);
 
+/// Channels as they are packed: whole vectors, of which the last one of floats may be half a one.
+std::int64_t packed_channels(const FlatNest& nest, const Contraction& contraction, const CTarget& target);
 /// Values of 4 bytes of the packed operand.
 std::int64_t packed_size(const FlatNest& nest, const Contraction& contraction, const CTarget& target);
 /// Packs operand `b` from its place to `packed`.

@@ -33,11 +33,8 @@ static inline int ksm_wrap(int at, int extent) {
   at %= extent;
   return at < 0 ? at + extent : at;
 }
-static inline void st_part(float *p, vf v, int n) {
-  float all[LANES];
-  __builtin_memcpy(all, &v, sizeof v);
-  for (int i = 0; i < n; ++i) p[i] = all[i];
-}
+/* The number is known where this is compiled: a few plain moves. */
+static inline void st_part(float *p, vf v, int n) { __builtin_memcpy(p, &v, sizeof(float) * (unsigned long)n); }
 static inline vf gather(const float *p, long stride) {
   vf v;
   for (int i = 0; i < LANES; ++i) v[i] = p[i * stride];
@@ -58,6 +55,8 @@ static inline vf choose(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi
 static inline vf vmax(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
 static inline vf vmin(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
 static inline vf vsqrt(vf a) { return (vf)_mm512_sqrt_ps((__m512)a); }
+static inline float sum_of(vf v) { return _mm512_reduce_add_ps((__m512)v); }
+static inline float max_of(vf v) { return _mm512_reduce_max_ps((__m512)v); }
 #elif (defined(__AVX__) || defined(KSM_TARGETED)) && LANES == 8
 static inline vf vmax(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
 static inline vf vmin(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
@@ -70,16 +69,35 @@ static inline vf vsqrt(vf a) {
   return a;
 }
 #endif
+#if LANES < 16 || !(defined(__AVX512F__) || defined(KSM_TARGETED))
+/* Halves onto each other until one is left. */
 static inline float sum_of(vf v) {
-  float s = 0;
-  for (int i = 0; i < LANES; ++i) s += v[i];
-  return s;
+  float all[LANES];
+  __builtin_memcpy(all, &v, sizeof v);
+  for (int n = LANES / 2; n > 0; n /= 2)
+    for (int i = 0; i < n; ++i) all[i] += all[i + n];
+  return all[0];
 }
 static inline float max_of(vf v) {
-  float m = v[0];
-  for (int i = 1; i < LANES; ++i) m = v[i] > m ? v[i] : m;
-  return m;
+  float all[LANES];
+  __builtin_memcpy(all, &v, sizeof v);
+  for (int n = LANES / 2; n > 0; n /= 2)
+    for (int i = 0; i < n; ++i) all[i] = all[i] > all[i + n] ? all[i] : all[i + n];
+  return all[0];
 }
+#endif
+#if LANES == 16
+/* Half a vector: what is left of channels takes no more than it needs. */
+typedef float hf __attribute__((vector_size(32)));
+typedef float hf_mem __attribute__((vector_size(32), aligned(4), may_alias));
+#define LDH(p) ((hf) * (const hf_mem *)(p))
+#define SETH(x) ((float)(x) - (hf){0})
+static inline vf widened(hf h) {
+  vf v = {0};
+  __builtin_memcpy(&v, &h, sizeof h);
+  return v;
+}
+#endif
 static inline vf vabs(vf a) { return (vf)((vi)a & 0x7fffffff); }
 )";
 
@@ -94,8 +112,12 @@ static inline vi vround(vf x) { /* to the nearest whole number, for |x| < 2^22 *
 }
 static inline vf vexp(vf x) {
   x = vmin(vmax(x, SET1(-87.3f)), SET1(88.7f));
+#if (defined(__AVX512F__) || defined(KSM_TARGETED)) && LANES == 16
+  const vf f = (vf)_mm512_roundscale_ps((__m512)(x * SET1(1.44269504f)), 8); /* to the nearest whole number */
+#else
   const vi n = vround(x * SET1(1.44269504f));
   const vf f = __builtin_convertvector(n, vf);
+#endif
   const vf r = (x - f * SET1(0.693359375f)) - f * SET1(-2.12194440e-4f);
   vf p = SET1(1.38888889e-3f);
   p = p * r + SET1(8.33333333e-3f);
@@ -104,14 +126,26 @@ static inline vf vexp(vf x) {
   p = p * r + SET1(0.5f);
   p = p * r + SET1(1.0f);
   p = p * r + SET1(1.0f);
+#if (defined(__AVX512F__) || defined(KSM_TARGETED)) && LANES == 16
+  return (vf)_mm512_scalef_ps((__m512)p, (__m512)f);
+#else
   const vi half = n >> 1; /* 2^n in two steps: n may be 128 */
   return p * (vf)((half + 127) << 23) * (vf)((n - half + 127) << 23);
+#endif
 }
-static inline vf vsigmoid(vf x) { return SET1(1.0f) / (SET1(1.0f) + vexp(-x)); }
+static inline vf vinverse(vf x) { /* 1 / x for finite x from 1 on */
+#if (defined(__AVX512F__) || defined(KSM_TARGETED)) && LANES == 16
+  const vf about = (vf)_mm512_rcp14_ps((__m512)x); /* off by 2^-14 at most, 2^-28 after a step of Newton's method */
+  return about * (SET1(2.0f) - x * about);
+#else
+  return SET1(1.0f) / x;
+#endif
+}
+static inline vf vsigmoid(vf x) { return vinverse(SET1(1.0f) + vexp(-x)); }
 static inline vf vtanh(vf x) {
   const vf a = vabs(x);
   const vf e = vexp(SET1(-2.0f) * a);
-  const vf t = (SET1(1.0f) - e) / (SET1(1.0f) + e);
+  const vf t = (SET1(1.0f) - e) * vinverse(SET1(1.0f) + e);
   /* near zero the difference cancels: x - x^3/3 + 2 x^5/15 - 17 x^7/315 */
   const vf s = a * a;
   const vf small = a * (SET1(1.0f) + s * (SET1(-0.333333333f) + s * (SET1(0.133333333f) + s * SET1(-0.053968254f))));
@@ -135,7 +169,7 @@ static inline vf vsin(vf x) {
 }
 static inline vf vgelu(vf x) {
   const vf z = vabs(x) * SET1(0.707106781f);
-  const vf t = SET1(1.0f) / (SET1(1.0f) + SET1(0.3275911f) * z);
+  const vf t = vinverse(SET1(1.0f) + SET1(0.3275911f) * vmin(z, SET1(1e18f)));
   vf p = SET1(1.061405429f);
   p = p * t + SET1(-1.453152027f);
   p = p * t + SET1(1.421413741f);
@@ -167,10 +201,11 @@ static inline double shardswish(double a) { return a * fmin(fmax(a + 3.0, 0.0), 
 std::string c_includes() { return std::string(includes); }
 
 std::vector<std::string> c_prelude_names() {
-  return {"vf",     "vi",       "vf_mem", "ksm_wrap", "st_part", "gather",     "gather_part", "first_lanes",
-          "choose", "vmax",     "vmin",   "vsqrt",    "sum_of",  "max_of",     "vabs",        "vround",
-          "vexp",   "vsigmoid", "vtanh",  "vsin",     "vgelu",   "vhardswish", "smax",        "smin",
-          "sabs",   "sexp",     "ssqrt",  "ssin",     "stanh",   "ssigmoid",   "sgelu",       "shardswish"};
+  return {"vf",     "vi",          "vf_mem",      "hf",        "hf_mem",   "widened",  "ksm_wrap", "st_part",
+          "gather", "gather_part", "first_lanes", "choose",    "vmax",     "vmin",     "vsqrt",    "sum_of",
+          "max_of", "vabs",        "vround",      "vexp",      "vinverse", "vsigmoid", "vtanh",    "vsin",
+          "vgelu",  "vhardswish",  "smax",        "smin",      "sabs",     "sexp",     "ssqrt",    "ssin",
+          "stanh",  "ssigmoid",    "sgelu",       "shardswish"};
 }
 
 std::string c_prelude(const CTarget& target) {

@@ -2,6 +2,7 @@
 #include "kasimir/codegen/flat_nest.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 
 namespace kasimir {
@@ -72,6 +73,37 @@ bool merge_some(FlatNest& flat) {
 }
 
 }  // namespace
+
+bool splits(const GuardedCoord& guard, int loop) {
+  return guard.coord.terms.size() == 1 && guard.coord.terms[0].first == loop &&
+         std::abs(guard.coord.terms[0].second) == 1;
+}
+
+bool whole_steps(const GuardedCoord& guard, int loop, std::int64_t extent) {
+  bool steps = false;
+  for (const auto& [term, factor] : guard.coord.terms) {
+    if (term != loop && factor % extent != 0) return false;
+    if (term == loop && factor != 1) return false;
+    steps = steps || term == loop;
+  }
+  return steps && !guard.coord.wrap && guard.coord.offset % extent == 0 && guard.extent % extent == 0;
+}
+
+std::set<std::int64_t> seams(const GuardedCoord& guard, std::int64_t extent) {
+  std::set<std::int64_t> found;
+  const std::int64_t sign = guard.coord.terms[0].second;
+  const std::int64_t period = guard.coord.wrap.value_or(0);
+  const auto piece = [&](std::int64_t at) {
+    const std::int64_t turn = period == 0 ? 0 : (at >= 0 ? at / period : -((-at + period - 1) / period));
+    const std::int64_t inside = at - turn * period;
+    return std::pair(turn, inside < 0 ? -1 : inside >= guard.extent ? 1 : 0);
+  };
+  for (std::int64_t i = 1; i < extent; ++i) {
+    const std::int64_t here = sign * i + guard.coord.offset;
+    if (piece(here) != piece(here - sign)) found.insert(i);
+  }
+  return found;
+}
 
 Access access_of(const NestProgram& program, const Nest& nest, const MemoryPlan& plan, int tensor,
                  const std::vector<BoundCoord>& at) {

@@ -4,6 +4,7 @@
 #include "kasimir/codegen/layout.h"
 
 #include <optional>
+#include <set>
 
 namespace kasimir {
 
@@ -14,6 +15,13 @@ struct GuardedCoord {
   std::int64_t stride = 0;  ///< of the axis in memory
   bool tested = false;      ///< it may be outside `0 .. extent - 1`
 };
+
+/// The guard depends on this loop alone, one step at a time: where it changes is known.
+bool splits(const GuardedCoord& guard, int loop);
+/// The guard is met by all steps of this loop, which takes so many, or by none: they are digits of a whole number.
+bool whole_steps(const GuardedCoord& guard, int loop, std::int64_t extent);
+/// Of a guard that splits(): the steps before the loop's end at which it begins or ends to hold, or wraps.
+std::set<std::int64_t> seams(const GuardedCoord& guard, std::int64_t extent);
 
 /// A read or a write as an address from where the tensor begins: `base + sum of stride * loop`, plus what the guarded
 /// coordinates add.

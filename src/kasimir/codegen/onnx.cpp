@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numbers>
 #include <set>
 
 namespace kasimir {
@@ -128,6 +129,17 @@ class NetworkNodes {
         return onnx_.node("Clip", {input().name, onnx_.number(0), onnx_.number(6)}, layer_->name);
       case layer::ActivationKind::hardswish:
         return onnx_.node("HardSwish", {input().name}, layer_->name);
+      case layer::ActivationKind::sigmoid:
+        return onnx_.node("Sigmoid", {input().name}, layer_->name);
+      case layer::ActivationKind::tanh:
+        return onnx_.node("Tanh", {input().name}, layer_->name);
+      case layer::ActivationKind::silu:
+        return onnx_.node("Mul", {input().name, onnx_.node("Sigmoid", {input().name}, layer_->name + "/sigmoid")},
+                          layer_->name);
+      case layer::ActivationKind::gelu:
+        return gelu(input().name);
+      case layer::ActivationKind::hardsigmoid:
+        return onnx_.node("HardSigmoid", {input().name}, layer_->name, {{"alpha", 1.0F / 6.0F}, {"beta", 0.5F}});
     }
     KASIMIR_CHECK(false, "activation {}", static_cast<int>(op.kind));
   }
@@ -136,6 +148,32 @@ class NetworkNodes {
     std::string sum = all[0];
     for (std::size_t i = 1; i < all.size(); ++i) sum = onnx_.node("Add", {sum, all[i]}, layer_->name);
     return sum;
+  }
+  std::string operator()(const layer::Mul&) { return onnx_.node("Mul", all_inputs(), layer_->name); }
+  std::string operator()(const layer::Slice& op) {
+    flat_ = input().flat;
+    return onnx_.node(
+        "Slice", {input().name, onnx_.integers({op.first}), onnx_.integers({op.first + op.count}), onnx_.integers({1})},
+        layer_->name);
+  }
+  std::string operator()(const layer::Shuffle& op) {
+    const auto [c, h, w] = layer_->out;
+    const std::string split =
+        onnx_.node("Reshape", {map(), onnx_.integers({0, op.groups, c / op.groups, h, w})}, layer_->name + "/groups");
+    const std::string turned =
+        onnx_.node("Transpose", {split}, layer_->name + "/dealt", {{"perm", ArrayShape{0, 2, 1, 3, 4}}});
+    return onnx_.node("Reshape", {turned, onnx_.integers({0, c, h, w})}, layer_->name);
+  }
+  std::string operator()(const layer::Pad& op) {
+    return onnx_.node("Pad", {map(), onnx_.integers({0, 0, op.top, op.left, 0, 0, op.bottom, op.right})}, layer_->name);
+  }
+  std::string operator()(const layer::ChannelNorm& op) {
+    const std::string last =
+        onnx_.node("Transpose", {map()}, layer_->name + "/last", {{"perm", ArrayShape{0, 2, 3, 1}}});
+    const std::string unit =
+        onnx_.node("LayerNormalization", {last, tensor("weight"), tensor("bias")}, layer_->name + "/norm",
+                   {{"axis", std::int64_t{-1}}, {"epsilon", static_cast<float>(op.epsilon)}});
+    return onnx_.node("Transpose", {unit}, layer_->name, {{"perm", ArrayShape{0, 3, 1, 2}}});
   }
   std::string operator()(const layer::Concat&) {
     return onnx_.node("Concat", all_inputs(), layer_->name, {{"axis", std::int64_t{1}}});
@@ -173,6 +211,14 @@ class NetworkNodes {
  private:
   [[nodiscard]] const Value& input(std::size_t i = 0) const {
     return values_[static_cast<std::size_t>(layer_->inputs[i])];
+  }
+  /// The operator set has none of that name.
+  std::string gelu(const std::string& x) {
+    const std::string& name = layer_->name;
+    const std::string scaled = onnx_.node("Mul", {x, onnx_.number(std::numbers::sqrt2 / 2)}, name + "/scaled");
+    const std::string risen =
+        onnx_.node("Add", {onnx_.node("Erf", {scaled}, name + "/erf"), onnx_.number(1)}, name + "/risen");
+    return onnx_.node("Mul", {onnx_.node("Mul", {x, risen}, name + "/twice"), onnx_.number(0.5)}, name);
   }
   /// An input as [N, c, h, w].
   std::string map(std::size_t i = 0) {

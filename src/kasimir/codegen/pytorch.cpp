@@ -206,10 +206,34 @@ class NetworkText {
         return fmt::format("F.relu6({})", input().name);
       case layer::ActivationKind::hardswish:
         return fmt::format("F.hardswish({})", input().name);
+      case layer::ActivationKind::sigmoid:
+        return fmt::format("torch.sigmoid({})", input().name);
+      case layer::ActivationKind::tanh:
+        return fmt::format("torch.tanh({})", input().name);
+      case layer::ActivationKind::silu:
+        return fmt::format("F.silu({})", input().name);
+      case layer::ActivationKind::gelu:
+        return fmt::format("F.gelu({})", input().name);
+      case layer::ActivationKind::hardsigmoid:
+        return fmt::format("F.hardsigmoid({})", input().name);
     }
     KASIMIR_CHECK(false, "activation {}", static_cast<int>(op.kind));
   }
   std::string operator()(const layer::Add&) { return fmt::format("{}", fmt::join(all_inputs(), " + ")); }
+  std::string operator()(const layer::Mul&) { return fmt::format("{}", fmt::join(all_inputs(), " * ")); }
+  std::string operator()(const layer::Slice& op) {
+    flat_ = input().flat;
+    return fmt::format("{}[:, {}:{}]", input().name, op.first, op.first + op.count);
+  }
+  std::string operator()(const layer::Shuffle& op) const {
+    return fmt::format("F.channel_shuffle({}, {})", map(), op.groups);
+  }
+  std::string operator()(const layer::Pad& op) const {
+    return fmt::format("F.pad({}, ({}, {}, {}, {}))", map(), op.left, op.right, op.top, op.bottom);
+  }
+  std::string operator()(const layer::ChannelNorm&) const {
+    return fmt::format("{}({}.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)", module_text(layer_->name), map());
+  }
   std::string operator()(const layer::Concat&) {
     return fmt::format("torch.cat(({}), 1)", fmt::join(all_inputs(), ", "));
   }
@@ -268,6 +292,8 @@ class NetworkText {
     if (const auto* conv = std::get_if<layer::Conv>(&layer.op)) return conv_text(*conv);
     if (const auto* norm = std::get_if<layer::BatchNorm>(&layer.op))
       return fmt::format("nn.BatchNorm2d({})", norm->channels);
+    if (const auto* norm = std::get_if<layer::ChannelNorm>(&layer.op))
+      return fmt::format("nn.LayerNorm({}, eps={})", norm->channels, norm->epsilon);
     if (const auto* linear = std::get_if<layer::Linear>(&layer.op))
       return fmt::format("nn.Linear({}, {}{})", linear->in, linear->out, linear->bias ? "" : ", bias=False");
     return "";

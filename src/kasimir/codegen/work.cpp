@@ -2,6 +2,7 @@
 #include "kasimir/codegen/work.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace kasimir {
@@ -88,22 +89,21 @@ class NestWork {
 
   void count_direct(const RegisterBlock& block) {
     const auto contraction = find_contraction(flat_);
-    const double channels = rounded_up(extent(contraction->m), target_.lanes);
-    double vectors =
-        static_cast<double>(nest_.points()) / static_cast<double>(extent(contraction->m)) * channels / lanes();
+    const auto channels = static_cast<double>(packed_channels(flat_, *contraction, target_));
+    const auto all = static_cast<double>(contraction->channels(flat_));
+    double vectors = static_cast<double>(nest_.points()) / all * channels / lanes();
     if (const auto& bytes = contraction->bytes)
       vectors *= static_cast<double>(bytes->fours) / static_cast<double>(contraction->k_extent(flat_));
     add(Work::products, vectors);
     double pixels = 1;
     for (int loop : contraction->pixels) pixels *= static_cast<double>(extent(loop));
     const double block_pixels = std::min<double>(pixels, block.rows * block.columns);
-    const double block_vectors = std::min<double>(channels / lanes(), block.vectors);
+    const double block_vectors = std::min<double>(std::ceil(channels / lanes()), block.vectors);
     add(Work::operands, vectors * (1 / block_pixels + 1 / block_vectors));
     const auto& packed = flat_.value[static_cast<std::size_t>(contraction->b)];
     if (!program_.known[static_cast<std::size_t>(packed->tensor)])
       add(Work::packing, static_cast<double>(packed_size(flat_, *contraction, target_)));
-    count_epilogue(static_cast<double>(nest_.results()) / static_cast<double>(extent(contraction->m)) * channels /
-                   lanes());
+    count_epilogue(static_cast<double>(nest_.results()) / all * std::ceil(channels / lanes()));
   }
 
   void count_winograd(const WinogradBlock& block) {

@@ -2,6 +2,7 @@
 #include "kasimir/cosearch/array_target.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/hardware/format/timeloop.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,23 +12,6 @@ namespace kasimir {
 namespace {
 
 using Sums = ArrayTarget::Sums;
-
-// Those that no other one beats.
-std::vector<Sums> front_of(std::vector<Sums> points) {
-  std::sort(points.begin(), points.end(), [](const Sums& a, const Sums& b) {
-    return a.cycles != b.cycles ? a.cycles < b.cycles : a.energy_pj < b.energy_pj;
-  });
-  std::vector<Sums> front;
-  for (const Sums& point : points)
-    if (front.empty() || point.energy_pj < front.back().energy_pj) front.push_back(point);
-  return front;
-}
-
-const Sums& cheapest(const std::vector<Sums>& points, double price) {
-  return *std::min_element(points.begin(), points.end(), [&](const Sums& a, const Sums& b) {
-    return a.energy_pj + price * a.cycles < b.energy_pj + price * b.cycles;
-  });
-}
 
 Problem problem_of_layer(const ConvLayer& layer, int partial_bits) {
   const ConvolutionShape shape{.out_channels = layer.cout,
@@ -77,7 +61,7 @@ BlockProblems problems_of(const BlockLayers& layers, const ChoiceSpace& space, i
 
 ArrayTarget::ArrayTarget(ChoiceSpace space, const BlockProblems& problems, const Architecture& architecture,
                          const ArrayTargetOptions& options)
-    : space_(std::move(space)), options_(options) {
+    : space_(std::move(space)), options_(options), architecture_(architecture) {
   require_fit(problems, space_);
   if (options.objective == Objective::weighted) throw input_error("objective weighted, needed: latency, energy or edp");
   struct Different {
@@ -103,18 +87,35 @@ ArrayTarget::ArrayTarget(ChoiceSpace space, const BlockProblems& problems, const
   }
   for (const Problem& problem : problems.outside) outside_.push_back(add(problem, "outside the blocks"));
   for (const Different& one : different) {
-    mapped_.push_back(map_layer(*one.problem, architecture, one.where));
+    mapped_.push_back(map_layer(*one.problem, one.where));
+    problems_.push_back(*one.problem);
     if (options_.progress) options_.progress(mapped_.size(), different.size());
   }
 }
 
-ArrayTarget::Mapped ArrayTarget::map_layer(const Problem& problem, const Architecture& architecture,
-                                           const std::string& where) const {
-  const CostModel model(problem, architecture, options_.evaluation);
+// Those that no other one beats.
+ArrayTarget::Mapped ArrayTarget::front_of(Mapped points) {
+  std::sort(points.begin(), points.end(), [](const Sums& a, const Sums& b) {
+    return a.cycles != b.cycles ? a.cycles < b.cycles : a.energy_pj < b.energy_pj;
+  });
+  Mapped front;
+  for (const MappedSums& point : points)
+    if (front.empty() || point.energy_pj < front.back().energy_pj) front.push_back(point);
+  return front;
+}
+
+const ArrayTarget::MappedSums& ArrayTarget::cheapest(const Mapped& points, double price) {
+  return *std::min_element(points.begin(), points.end(), [&](const Sums& a, const Sums& b) {
+    return a.energy_pj + price * a.cycles < b.energy_pj + price * b.cycles;
+  });
+}
+
+ArrayTarget::Mapped ArrayTarget::map_layer(const Problem& problem, const std::string& where) const {
+  const CostModel model(problem, architecture_, options_.evaluation);
   std::vector<Objective> objectives{options_.objective};
   if (options_.objective == Objective::energy_delay)
     objectives = {Objective::latency, Objective::energy_delay, Objective::energy};
-  std::vector<Sums> points;
+  Mapped points;
   for (const Objective objective : objectives) {
     SearchOptions search;
     search.goal.objective = objective;
@@ -122,7 +123,7 @@ ArrayTarget::Mapped ArrayTarget::map_layer(const Problem& problem, const Archite
     search.gap = options_.gap;
     search.seed = options_.seed;
     const SearchAnswer answer = search_mapping(model, options_.engine, search);
-    if (answer.found) points.push_back({answer.evaluation.cycles, answer.evaluation.energy_pj});
+    if (answer.found) points.push_back({{answer.evaluation.cycles, answer.evaluation.energy_pj}, answer.mapping});
     if (!answer.found && objective == objectives.back() && points.empty())
       throw unsolved_error("{}: {}", where, explain(model, search, answer))
           .note(fmt::format("{} evaluations were allowed", options_.evaluations));
@@ -229,6 +230,26 @@ Accelerator ArrayTarget::optimise(const ChoiceDesign& design) {
   // Both factors of a product count alike; a single part counts alone.
   result.duals.assign(result.loads.parts.size(), 1.0 / static_cast<double>(result.loads.parts.size()));
   return result;
+}
+
+std::vector<TargetFile> ArrayTarget::files(const ChoiceDesign& design) {
+  const std::vector<std::size_t> layers = layers_of(design);
+  const double price = adapts() ? best_price(layers) : 0;
+  std::map<std::size_t, int> times;
+  for (const std::size_t layer : layers) ++times[layer];
+  std::vector<TargetFile> made{{"accelerator.toml", to_toml(architecture_)},
+                               {"mappings.txt",
+                                "# for `kasimir accel eval --arch accelerator.toml`: how often, --layer, "
+                                "--mapping\n"}};
+  for (const auto& [layer, count] : times) {
+    const Problem& problem = problems_[layer];
+    const Mapping& mapping = cheapest(mapped_[layer], price).mapping;
+    made[1].text += fmt::format("\n{}\n{}\n{}\n", count, str(problem), str(mapping, problem, architecture_));
+    made.push_back({fmt::format("timeloop/{:02}.yaml", made.size() - 1),
+                    timeloop_problem_text(problem).text + timeloop_architecture_text(architecture_, problem).text +
+                        timeloop_mapping_text(mapping, problem, architecture_)});
+  }
+  return made;
 }
 
 HardwareTarget::Bound ArrayTarget::bound(const ChoiceDesign&) {

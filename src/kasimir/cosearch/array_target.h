@@ -46,6 +46,9 @@ class ArrayTarget : public HardwareTarget {
   Accelerator optimise(const ChoiceDesign& design) override;
   double cost(const ChoiceDesign& design) override;
   Bound bound(const ChoiceDesign& near) override;
+  /// `accelerator.toml` (the architecture), `mappings.txt`, and for each different layer of the design its problem, the
+  /// architecture and its mapping in Timeloop's words.
+  std::vector<TargetFile> files(const ChoiceDesign& design) override;
   [[nodiscard]] bool adapts() const override { return options_.objective == Objective::energy_delay; }
 
   /// Sums over a network with its best mappings.
@@ -56,10 +59,14 @@ class ArrayTarget : public HardwareTarget {
   [[nodiscard]] std::size_t different_layers() const { return mapped_.size(); }
 
  private:
+  struct MappedSums : Sums {
+    Mapping mapping;
+  };
   /// A layer's mappings, by growing cycles and falling energy.
-  using Mapped = std::vector<Sums>;
-  [[nodiscard]] Mapped map_layer(const Problem& problem, const Architecture& architecture,
-                                 const std::string& where) const;
+  using Mapped = std::vector<MappedSums>;
+  [[nodiscard]] Mapped map_layer(const Problem& problem, const std::string& where) const;
+  static Mapped front_of(Mapped points);
+  static const MappedSums& cheapest(const Mapped& points, double price);
   [[nodiscard]] std::vector<std::size_t> layers_of(const ChoiceDesign& design) const;
   [[nodiscard]] Sums at_price(const std::vector<std::size_t>& layers, double price) const;
   [[nodiscard]] double best_price(const std::vector<std::size_t>& layers) const;
@@ -68,7 +75,9 @@ class ArrayTarget : public HardwareTarget {
 
   ChoiceSpace space_;
   ArrayTargetOptions options_;
-  std::vector<Mapped> mapped_;  // the different layers
+  Architecture architecture_;
+  std::vector<Mapped> mapped_;     // the different layers
+  std::vector<Problem> problems_;  // of the different layers
   std::vector<std::vector<std::vector<std::vector<std::size_t>>>> places_;
   std::vector<std::size_t> outside_;
 };

@@ -28,6 +28,8 @@ struct ChunkTargetOptions {
   bool free_mode = false;            ///< search what is unrolled too
   /// Of the exact solver; with fewer, it is faster and its answers need not be optimal.
   std::size_t solver_states = 200;
+  std::string name = "pipeline";  ///< of descriptions
+  double clock_mhz = 200;         ///< of descriptions: costs are cycles
 };
 
 /// Where a layer is in the costs: a chunk, and a kind of its layers.

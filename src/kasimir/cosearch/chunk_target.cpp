@@ -60,7 +60,7 @@ std::size_t shape_within(const ChunkCosts& chunk, const ResourceBudget& left, co
 }  // namespace
 
 ChunkTarget::ChunkTarget(ChoiceSpace space, const ChunkChoiceLayers& layers, const ChunkTargetOptions& options)
-    : space_(std::move(space)), options_(options) {
+    : space_(std::move(space)), layers_(layers), options_(options) {
   require_legal(space_);
   const auto place = [&](const std::vector<LayerUse>& uses) {
     std::vector<LayerPlace> places;

@@ -5,6 +5,7 @@
 #include "kasimir/cosearch/chunk_costs.h"
 #include "kasimir/cosearch/target.h"
 #include "kasimir/hardware/pipeline/nba_search.h"
+#include "kasimir/hardware/pipeline/pipeline_toml.h"
 
 #include <map>
 #include <string>
@@ -36,6 +37,10 @@ class ChunkTarget : public HardwareTarget {
   Bound bound(const ChoiceDesign& near) override;
 
   [[nodiscard]] std::size_t affordable_looks() const override { return 100; }
+  /// `accelerator.toml` (pipeline_toml.h), and for each layer its chunk in Timeloop's words. None in cost mode `paper`.
+  std::vector<TargetFile> files(const ChoiceDesign& design) override;
+  /// The pipeline for the design, with its layers. @throws Error (input) in cost mode `paper`.
+  PipelineDescription describe(const ChoiceDesign& design);
 
   /// An accelerator with given shapes. @throws Error (input) for a chunk with layers but without a shape.
   Accelerator with_shapes(const NbaDesign& shapes);
@@ -56,6 +61,7 @@ class ChunkTarget : public HardwareTarget {
   [[nodiscard]] bool memory_limited() const;
 
   ChoiceSpace space_;
+  ChunkChoiceLayers layers_;
   ChunkTargetOptions options_;
   std::vector<ChunkCosts> chunks_;
   std::vector<std::vector<std::vector<std::vector<LayerPlace>>>> places_;  // [block][operator][bits]

@@ -59,6 +59,7 @@ class Search {
   CosearchResult run() {
     bool go_on = warm_up();
     if (!accelerator_) make_first_accelerator();
+    if (go_on && state_.choice_steps == 0 && options_.warmed_up) go_on = options_.warmed_up();
     while (go_on && state_.choice_steps < options_.choice_steps) go_on = step();
     return finish();
   }

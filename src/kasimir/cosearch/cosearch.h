@@ -73,6 +73,8 @@ struct CosearchOptions {
   std::size_t save_every = 0;  ///< choice steps between calls of `save`; 0: none
   /// Called with the state; the caller writes it, and lets the trainer save what belongs to it.
   std::function<void(const CosearchState&)> save;
+  /// Called between the warm-up and the first choice step, also by a run that was broken off there; false: stop.
+  std::function<bool()> warmed_up;
   std::function<void(const CosearchProgress&)> progress;  ///< after each step
   std::function<bool()> should_stop;  ///< asked after each step; networks are decoded and validated all the same
 };

@@ -113,17 +113,29 @@ std::string str(const Headroom& headroom) {
   return table.str();
 }
 
-ChoiceTable measured_errors(const ChoiceSpace& space, const ChoiceTrainer& trainer, const ChoiceDesign& reference) {
+std::optional<ChoiceTable> measured_errors(const ChoiceSpace& space, const ChoiceTrainer& trainer,
+                                           const ChoiceDesign& reference,
+                                           const std::function<bool(std::size_t done, std::size_t of)>& go_on) {
   require_legal(reference, space);
-  ChoiceTable errors = choice_table(space);
-  const double best = trainer.validate(reference);
+  std::size_t all = 1;
+  for (const BlockSpace& block : space.blocks) all += block.ops.size() * space.bits.size() - 1;
+  std::size_t done = 0;
+  const auto score = [&](const ChoiceDesign& design) -> std::optional<double> {
+    const double found = trainer.validate(design);
+    return !go_on || go_on(++done, all) ? std::optional(found) : std::nullopt;
+  };
+  const auto best = score(reference);
+  if (!best) return std::nullopt;
+  ChoiceTable errors = choice_table(space, (1 - *best) / static_cast<double>(space.blocks.size()));
   for (std::size_t l = 0; l < errors.size(); ++l)
     for (std::size_t o = 0; o < errors[l].size(); ++o)
       for (std::size_t j = 0; j < errors[l][o].size(); ++j) {
         if (reference[l] == BlockChoice{o, j}) continue;
         ChoiceDesign changed = reference;
         changed[l] = {o, j};
-        errors[l][o][j] = best - trainer.validate(changed);
+        const auto changed_score = score(changed);
+        if (!changed_score) return std::nullopt;
+        errors[l][o][j] += *best - *changed_score;
       }
   return errors;
 }

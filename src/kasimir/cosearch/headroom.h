@@ -3,6 +3,8 @@
 
 #include "kasimir/cosearch/decode.h"
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +37,11 @@ Headroom headroom(HardwareTarget& hardware, const ChoiceTable& errors, double ta
 /// As a table.
 std::string str(const Headroom& headroom);
 
-/// Errors that add up, estimated: by how much the score of `reference` falls when one block is changed. Takes one
-/// validation for each choice.
-ChoiceTable measured_errors(const ChoiceSpace& space, const ChoiceTrainer& trainer, const ChoiceDesign& reference);
+/// Errors that add up, estimated: the sum over blocks for a design is about 1 - its score. What the error of
+/// `reference` grows by when one block is changed, and an equal share of the reference's own error for each block.
+/// Takes one validation for each choice. `go_on` is asked after each; nothing where it says no.
+std::optional<ChoiceTable> measured_errors(const ChoiceSpace& space, const ChoiceTrainer& trainer,
+                                           const ChoiceDesign& reference,
+                                           const std::function<bool(std::size_t done, std::size_t of)>& go_on = {});
 
 }  // namespace kasimir

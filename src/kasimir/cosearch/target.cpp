@@ -64,6 +64,11 @@ Accelerator TableTarget::optimise(const ChoiceDesign& design) {
 
 HardwareTarget::Bound TableTarget::bound(const ChoiceDesign&) { return {table_, true}; }
 
+std::vector<TargetFile> TableTarget::files(const ChoiceDesign&) {
+  if (table_.parts.size() != 1) return {};
+  return {{"costs.csv", load_table_text(table_, space_)}};
+}
+
 LoadTable parse_load_table(std::string_view text, const std::string& file, const ChoiceSpace& space) {
   LoadTable table = load_table(space, Aggregate::sum, {"all"});
   bool headed = false, based = false;

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kasimir {
 
@@ -17,6 +18,12 @@ struct Accelerator {
   std::vector<double> duals;
   std::string text;                ///< for people: shapes of the chunks, resources
   std::vector<std::size_t> shape;  ///< of each part, a number of the target that made it; may be empty
+};
+
+/// A description for other programs: a name, which may begin with a folder's, and its text.
+struct TargetFile {
+  std::string name;
+  std::string text;
 };
 
 /// The hardware side of a search: what networks of a space cost.
@@ -44,6 +51,8 @@ class HardwareTarget {
   virtual Bound bound(const ChoiceDesign& near) = 0;
   /// How many costs a decoder may ask for: fewer where an answer takes milliseconds.
   [[nodiscard]] virtual std::size_t affordable_looks() const { return 2000; }
+  /// What describes the accelerator that is best for the design, with the layers and how they run on it.
+  virtual std::vector<TargetFile> files(const ChoiceDesign& /*design*/) { return {}; }
   /// Whether the accelerator changes with the network at all.
   [[nodiscard]] virtual bool adapts() const { return true; }
 };
@@ -58,6 +67,8 @@ class TableTarget : public HardwareTarget {
   Accelerator optimise(const ChoiceDesign& design) override;
   double cost(const ChoiceDesign& design) override { return cost_of(table_, design); }
   Bound bound(const ChoiceDesign& near) override;
+  /// `costs.csv`, where the costs have one part.
+  std::vector<TargetFile> files(const ChoiceDesign& design) override;
   [[nodiscard]] bool adapts() const override { return false; }
 
  private:

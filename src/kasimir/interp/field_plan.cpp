@@ -25,6 +25,17 @@ struct Array {
   Order order;
 };
 
+/// Whether the walk passes neighbours one after the other, from where it begins.
+bool is_one_run(const FieldWalk& walk) {
+  if (walk.stride != 1 && walk.length > 1) return false;
+  std::uint32_t from = walk.rows[0].from;
+  for (const FieldRow& row : walk.rows) {
+    if (row != FieldRow{from, 0, static_cast<std::uint16_t>(walk.length)}) return false;
+    from += walk.length;
+  }
+  return true;
+}
+
 class Planner {
  public:
   Planner(const BoundGraph& graph, const BoundStage& stage);
@@ -40,7 +51,8 @@ class Planner {
   FieldPlace scratch(std::size_t size);
   FieldPlace constant(std::uint32_t value);
   FieldStep& emit(FieldStep::Code code, FieldPlace a, std::size_t size);
-  Array gathered(FieldPlace from, const std::vector<std::uint32_t>& table, Order order);
+  Array gathered(FieldPlace from, const FieldWalk& walk, Order order);
+  Array gathered_singly(FieldPlace from, const FieldWalk& walk, std::size_t size, Order order);
   Array ordered(const Array& array, const Order& order);
 
   Array evaluate(int node, const Order& order);
@@ -130,68 +142,54 @@ FieldStep& Planner::emit(FieldStep::Code code, FieldPlace a, std::size_t size) {
   return plan_.steps.back();
 }
 
-/// The elements of `from` in the order of a table of positions.
-Array Planner::gathered(FieldPlace from, const std::vector<std::uint32_t>& table, Order order) {
-  std::vector<std::uint32_t> runs;
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    const bool goes_on =
-        i > 0 && (table[i] == FieldPlan::outside ? table[i - 1] == FieldPlan::outside
-                                                 : table[i - 1] != FieldPlan::outside && table[i] == table[i - 1] + 1);
-    if (goes_on) {
-      ++runs.back();
-    } else {
-      runs.insert(runs.end(), {table[i], 1});
-    }
-  }
-  // A run costs as much as a few single elements.
-  constexpr std::size_t worth_a_run = 6;
-  FieldStep& step = emit(FieldStep::Code::gather, from, table.size());
-  if (table.size() >= worth_a_run * runs.size() / 2) {
-    step.code = FieldStep::Code::copy;
-    step.count[0] = static_cast<std::uint32_t>(runs.size() / 2);
-    step.table = static_cast<std::uint32_t>(plan_.wide.size());
-    plan_.wide.insert(plan_.wide.end(), runs.begin(), runs.end());
-    return {step.out, std::move(order)};
-  }
+/// The elements of `from` in the order of the walk.
+Array Planner::gathered(FieldPlace from, const FieldWalk& walk, Order order) {
+  constexpr std::uint32_t worth_a_row = 4;
+  const std::size_t size = walk.rows.size() * walk.length;
+  if (walk.length < worth_a_row) return gathered_singly(from, walk, size, std::move(order));
+  FieldStep& step = emit(FieldStep::Code::rows, from, size);
+  step.count[0] = static_cast<std::uint32_t>(walk.rows.size());
+  step.count[1] = walk.length;
+  step.count[2] = static_cast<std::uint32_t>(walk.stride);
+  step.table = static_cast<std::uint32_t>(plan_.rows.size());
+  plan_.rows.insert(plan_.rows.end(), walk.rows.begin(), walk.rows.end());
+  return {step.out, std::move(order)};
+}
+
+Array Planner::gathered_singly(FieldPlace from, const FieldWalk& walk, std::size_t size, Order order) {
+  FieldStep& step = emit(FieldStep::Code::gather, from, size);
   // Operands have a zero behind their last element; scratch is never read outside.
-  const std::size_t zero =
+  const auto zero =
       from.base < plan_.reads.size()
-          ? static_cast<std::size_t>(elements(graph_->tensors[static_cast<std::size_t>(plan_.reads[from.base])]))
-          : 0;
-  step.is_wide = std::max<std::size_t>(zero, *std::ranges::max_element(table, {}, [](std::uint32_t place) {
-                                         return place == FieldPlan::outside ? 0 : place;
-                                       })) > 0xffff;
-  const auto entry = [&](std::uint32_t place) {
-    return place == FieldPlan::outside ? static_cast<std::uint32_t>(zero) : place;
-  };
+          ? static_cast<std::uint32_t>(elements(graph_->tensors[static_cast<std::size_t>(plan_.reads[from.base])]))
+          : 0U;
+  std::vector<std::uint32_t> table;
+  table.reserve(size);
+  for (const FieldRow& row : walk.rows)
+    for (std::uint32_t i = 0; i < walk.length; ++i)
+      table.push_back(
+          i < row.first || i >= row.last ? zero : row.from + (i - row.first) * static_cast<std::uint32_t>(walk.stride));
+  step.is_wide = std::ranges::max(table) > 0xffff;
   step.table = static_cast<std::uint32_t>(step.is_wide ? plan_.wide.size() : plan_.narrow.size());
-  for (std::uint32_t place : table) {
-    if (step.is_wide) {
-      plan_.wide.push_back(entry(place));
-    } else {
-      plan_.narrow.push_back(static_cast<std::uint16_t>(entry(place)));
-    }
+  if (step.is_wide) {
+    plan_.wide.insert(plan_.wide.end(), table.begin(), table.end());
+  } else {
+    for (const std::uint32_t place : table) plan_.narrow.push_back(static_cast<std::uint16_t>(place));
   }
   return {step.out, std::move(order)};
 }
 
 /// The array in another order, repeated along iterators that it lacks.
 Array Planner::ordered(const Array& array, const Order& order) {
-  std::vector<std::uint32_t> strides(stage_->iters.size(), 0);
-  std::uint32_t stride = 1;
-  for (int iter : std::views::reverse(array.order)) {
-    strides[static_cast<std::size_t>(iter)] = stride;
-    stride *= static_cast<std::uint32_t>(extent(iter));
+  BoundTensor tensor;
+  BoundRead read{0, {}};
+  for (const int iter : array.order) {
+    tensor.axes.push_back({AxisKind::batch, extent(iter)});
+    read.at.push_back({{{iter, 1}}, 0, {}});
   }
-  std::vector<std::int64_t> at(stage_->iters.size(), 0);
-  std::vector<std::uint32_t> table(volume(order));
-  for (std::uint32_t& entry : table) {
-    entry = 0;
-    for (int iter : order)
-      entry += static_cast<std::uint32_t>(at[static_cast<std::size_t>(iter)]) * strides[static_cast<std::size_t>(iter)];
-    detail::advance(*stage_, order, at);
-  }
-  return gathered(array.place, table, order);
+  BoundGraph graph;
+  graph.tensors.push_back(std::move(tensor));
+  return gathered(array.place, field_walk(graph, *stage_, read, order, order.size()), order);
 }
 
 /// The node's values over those iterators of the order that it depends on.
@@ -215,11 +213,9 @@ Array Planner::evaluate(int node, const Order& order) {
 Array Planner::read(const BoundRead& read, const Order& order) {
   const auto operand = std::ranges::find(plan_.reads, read.tensor) - plan_.reads.begin();
   FieldPlace from{static_cast<std::uint16_t>(operand), 0};
-  const auto table = field_places(*graph_, *stage_, read, order);
-  bool in_place = table[0] != FieldPlan::outside;
-  for (std::size_t i = 0; i < table.size() && in_place; ++i) in_place = table[i] == table[0] + i;
-  if (!in_place) return gathered(from, table, order);
-  from.offset = table[0];
+  const FieldWalk walk = field_walk(*graph_, *stage_, read, order, order.size());
+  if (!is_one_run(walk)) return gathered(from, walk, order);
+  from.offset = walk.rows[0].from;
   return {from, order};
 }
 
@@ -427,14 +423,20 @@ void Planner::tie(const BoundRead& read, Mask shared) {
   tie.factors.resize(static_cast<std::size_t>(elements(graph_->tensors[static_cast<std::size_t>(read.tensor)])) +
                      field_slack);
   const auto key = static_cast<std::uint32_t>(mix_bits(plan_.ties.size()));
-  const auto repeats = volume(free);
-  const auto table = field_places(*graph_, *stage_, read, order);
+  const std::size_t repeats = volume(free);
   const std::uint32_t share = field::inverse(static_cast<std::uint32_t>(repeats % field::prime));
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (table[i] == FieldPlan::outside) continue;
-    std::uint32_t& factor = tie.factors[table[i]];
-    const std::uint32_t drawn = field::coefficient(static_cast<std::uint32_t>(i / repeats), key);
-    factor = field::plus(factor, field::multiply(drawn, share));
+  // A row is either within one point of the shared iterators, or has one of them per element.
+  const FieldWalk walk = field_walk(*graph_, *stage_, read, order, free.empty() ? order.size() : free.size());
+  std::size_t point = 0;
+  for (const FieldRow& row : walk.rows) {
+    std::uint32_t* factor = tie.factors.data() + row.from;
+    std::uint32_t drawn = 0;
+    for (std::size_t i = row.first; i < row.last; ++i, factor += walk.stride) {
+      if (i == row.first || repeats == 1)
+        drawn = field::multiply(field::coefficient(static_cast<std::uint32_t>((point + i) / repeats), key), share);
+      *factor = field::plus(*factor, drawn);
+    }
+    point += walk.length;
   }
   plan_.ties.push_back(std::move(tie));
 }
@@ -445,7 +447,10 @@ FieldPlan Planner::plan() {
     FieldStep zeros;
     zeros.out = {1, 0};
     zeros.count[0] = 1;
-    plan_.wide = {FieldPlan::outside, static_cast<std::uint32_t>(plan_.size)};
+    zeros.count[1] = static_cast<std::uint32_t>(plan_.size);
+    zeros.count[2] = 1;
+    plan_.rows = {{0, 0, 0}};
+    plan_.scratch = field_slack;  // a vector is read, and overwritten
     plan_.steps = {zeros};
     return std::move(plan_);
   }

@@ -24,10 +24,10 @@ struct FieldPlace {
 ///   sum, largest                  outer, reduced, inner
 ///   contract                      batch, m, k, n
 ///   gather                        size; out[i] = a[narrow[table + i]], or wide[..] if `is_wide`
-///   copy                          runs; pairs (from, length) at wide[table], from = FieldPlan::outside for zeros
+///   rows                          rows, length, stride; FieldPlan::rows from `table` on
 struct FieldStep {
-  enum class Code : std::uint8_t { apply, inverse, rank, unrank, combine, sum, largest, contract, gather, copy };
-  Code code = Code::copy;
+  enum class Code : std::uint8_t { apply, inverse, rank, unrank, combine, sum, largest, contract, gather, rows };
+  Code code = Code::rows;
   Fn fn = Fn::add;
   FieldRows rows_a = FieldRows::own;
   FieldRows rows_b = FieldRows::own;
@@ -54,13 +54,12 @@ struct FieldTie {
 };
 
 struct FieldPlan {
-  static constexpr std::uint32_t outside = 0xffffffffU;  ///< in runs: zeros
-
   std::vector<int> reads;  ///< tensors, in the order of their first read
   std::size_t size = 0;    ///< elements of the result
   std::vector<FieldStep> steps;
   std::vector<std::uint16_t> narrow;
   std::vector<std::uint32_t> wide;
+  std::vector<FieldRow> rows;
   std::vector<std::uint32_t> constants;  ///< with field_slack
   std::size_t scratch = 0;               ///< elements
   std::vector<FieldWeight> weights;      ///< in order of definition
@@ -70,9 +69,16 @@ struct FieldPlan {
 /// @pre the stage is one of the graph's, with fewer than 64 iterators and 2^32 elements.
 FieldPlan plan_stage(const BoundGraph& graph, const BoundStage& stage);
 
-/// Position in memory of a read at each point of the order, a list of iterators, the last fastest and the others 0;
-/// FieldPlan::outside where the coordinates leave the tensor.
-std::vector<std::uint32_t> field_places(const BoundGraph& graph, const BoundStage& stage, const BoundRead& read,
-                                        const std::vector<int>& order);
+/// Where a read's values lie, as rows of equal length whose elements are `stride` apart.
+struct FieldWalk {
+  std::vector<FieldRow> rows;
+  std::uint32_t length = 1;
+  std::int32_t stride = 1;
+};
+
+/// Of a read at each point of the order, a list of iterators, the last fastest and the others 0. A row goes over the
+/// last iterator, and over up to `mergeable` of the last ones if their elements follow one another evenly.
+FieldWalk field_walk(const BoundGraph& graph, const BoundStage& stage, const BoundRead& read,
+                     const std::vector<int>& order, std::size_t mergeable);
 
 }  // namespace kasimir

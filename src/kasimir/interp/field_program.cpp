@@ -3,8 +3,6 @@
 
 #include "kasimir/base/rng.h"
 
-#include <cstring>
-
 namespace kasimir {
 namespace {
 
@@ -12,21 +10,6 @@ template <typename Index>
 void gather(const std::uint32_t* from, const Index* table, std::uint32_t* out, std::size_t size) {
 #pragma GCC unroll 8
   for (std::size_t i = 0; i < size; ++i) out[i] = from[table[i]];
-}
-
-/// Whole blocks: what is written behind a run is overwritten by the next.
-void copy(const std::uint32_t* from, const std::uint32_t* runs, std::uint32_t* out, std::size_t count) {
-  constexpr std::size_t block = 16;
-  static_assert(block <= field_slack);
-  for (const std::uint32_t* end = runs + 2 * count; runs != end; runs += 2) {
-    const std::size_t length = runs[1];
-    if (runs[0] == FieldPlan::outside) {
-      for (std::size_t i = 0; i < length; i += block) std::memset(out + i, 0, block * sizeof *out);
-    } else {
-      for (std::size_t i = 0; i < length; i += block) std::memcpy(out + i, from + runs[0] + i, block * sizeof *out);
-    }
-    out += length;
-  }
 }
 
 }  // namespace
@@ -80,8 +63,8 @@ void FieldProgram::run(std::span<const std::uint32_t* const> operands, std::uint
           kasimir::gather(a, plan_.narrow.data() + step.table, y, n[0]);
         }
         break;
-      case copy:
-        kasimir::copy(a, plan_.wide.data() + step.table, y, n[0]);
+      case rows:
+        vector.copy(a, plan_.rows.data() + step.table, y, n[0], n[1], static_cast<std::int32_t>(n[2]));
         break;
     }
   }
@@ -102,6 +85,7 @@ std::uint64_t FieldProgram::weight_key(std::size_t i, std::uint64_t operands) co
 std::size_t FieldProgram::bytes() const {
   std::size_t sum = sizeof *this + plan_.reads.size() * sizeof(int) + plan_.steps.size() * sizeof(FieldStep) +
                     plan_.narrow.size() * sizeof(std::uint16_t) + plan_.weights.size() * sizeof(FieldWeight) +
+                    plan_.rows.size() * sizeof(FieldRow) +
                     (plan_.wide.size() + plan_.constants.size()) * sizeof(std::uint32_t);
   for (const FieldTie& tie : plan_.ties) sum += sizeof tie + tie.factors.size() * sizeof(std::uint32_t);
   return sum;

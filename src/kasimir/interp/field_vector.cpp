@@ -12,7 +12,7 @@
 
 #define KASIMIR_LANE_INLINE KASIMIR_LANE_TARGET __attribute__((always_inline)) inline
 #define KASIMIR_LANE_TABLE(name) \
-  FieldVector { name, apply, inverse, rank, unrank, combine, sum, largest, contract, dot, hash, fill }
+  FieldVector { name, apply, inverse, rank, unrank, combine, sum, largest, contract, copy, dot, hash, fill }
 
 namespace kasimir {
 namespace {

@@ -20,6 +20,14 @@ enum class FieldRows : std::uint8_t {
   each,  ///< one element per row
 };
 
+/// A row of neighbours: element i of it, first <= i < last, is at from + (i - first) * stride, the others are zeros.
+struct FieldRow {
+  std::uint32_t from;
+  std::uint16_t first;
+  std::uint16_t last;
+  bool operator==(const FieldRow&) const = default;
+};
+
 /// Arithmetic on arrays of elements of the field (field_arithmetic.h), for one instruction set. All of them give the
 /// same values. Every array has field_slack; results are another array than the operands, unless said otherwise.
 struct FieldVector {
@@ -44,6 +52,10 @@ struct FieldVector {
   /// out[b][m][n] = sum over k of rows[b][m][k] * lanes[b][k][n].
   void (*contract)(const std::uint32_t* rows, const std::uint32_t* lanes, std::uint32_t* out, std::size_t batch,
                    std::size_t m, std::size_t k, std::size_t n);
+
+  /// The elements of `count` rows of `length` elements, one row behind the other.
+  void (*copy)(const std::uint32_t* a, const FieldRow* rows, std::uint32_t* out, std::size_t count, std::size_t length,
+               std::ptrdiff_t stride);
 
   /// Sum of a[i] * b[i].
   std::uint32_t (*dot)(const std::uint32_t* a, const std::uint32_t* b, std::size_t size);

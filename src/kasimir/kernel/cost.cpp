@@ -34,7 +34,8 @@ Cost cost(const Graph& graph) {
   }
   for (const Stage& stage : graph.stages) {
     const Size points = per_image(stage, true);
-    total.elements += per_image(stage, false);
+    // What puts the result's axes in order is no work of a step: whoever reads the result may read it in any order.
+    if (stage.step >= 0) total.elements += per_image(stage, false);
     std::int64_t products = 0;
     std::int64_t ops = stage.reduce == Reduce::none ? 0 : 1;
     for (const auto& node : stage.nodes) {

@@ -10,7 +10,7 @@ struct Cost {
   SizeSum macs;      ///< products under a sum, padding counted as executed
   SizeSum params;    ///< elements of weights
   SizeSum ops;       ///< all scalar operations, by the function table; a MAC counts 2
-  SizeSum elements;  ///< elements of all tensors written, before fusion
+  SizeSum elements;  ///< elements of all tensors that steps write, before fusion
 };
 
 Cost cost(const Graph& graph);

@@ -32,9 +32,21 @@ std::optional<BoundRead> through(const BoundGraph& graph, const BoundStage& copy
   return composed;
 }
 
+bool wraps(const BoundRead& read) {
+  return std::ranges::any_of(read.at, [](const BoundCoord& coord) { return coord.wrap.has_value(); });
+}
+
+/// A sum of products reads each element several times.
+bool sums_many_products(const BoundStage& stage) {
+  std::int64_t terms = 1;
+  for (int loop : stage.reduced) terms *= stage.iters[static_cast<std::size_t>(loop)].extent;
+  const auto* last = std::get_if<Apply>(&stage.nodes.back());
+  return stage.reduce == Reduce::sum && last != nullptr && last->fn == Fn::mul && terms >= 4;
+}
+
 }  // namespace
 
-BoundGraph inline_copies(const BoundGraph& graph) {
+BoundGraph inline_copies(const BoundGraph& graph, WrappedReads wrapped) {
   BoundGraph result = graph;
   std::map<int, std::size_t> copies;  // tensor -> its copying stage
   for (std::size_t i = 0; i < result.stages.size(); ++i) {
@@ -43,8 +55,10 @@ BoundGraph inline_copies(const BoundGraph& graph) {
       auto* read = std::get_if<BoundRead>(&node);
       if (read == nullptr || !copies.contains(read->tensor)) continue;
       const BoundNode before = node;
-      if (auto source = through(result, result.stages[copies.at(read->tensor)], stage, *read))
-        *read = *std::move(source);
+      auto source = through(result, result.stages[copies.at(read->tensor)], stage, *read);
+      const bool may =
+          wrapped == WrappedReads::of_products_too || !(source && wraps(*source) && sums_many_products(stage));
+      if (source && may) *read = *std::move(source);
       if (!keeps_reductions(stage)) node = before;
     }
     if (is_copy(stage) && stage.out != result.output) copies[stage.out] = i;

@@ -146,10 +146,13 @@ bool fuse(const BoundGraph& graph, const BoundStage& producer, BoundStage& reade
   return exact;
 }
 
+/// Register blocks read from plain addresses, and accelerators have no others.
+BoundGraph inline_plain_copies(const BoundGraph& graph) { return inline_copies(graph, WrappedReads::not_of_products); }
+
 constexpr std::array table{
-    Pass{"inline-copies", "views are read in place", inline_copies},
+    Pass{"inline-copies", "views are read in place", inline_plain_copies},
     Pass{"lift-functions", "functions are computed before the views of their argument", lift_functions},
-    Pass{"inline-lifted", "views that became plain are read in place", inline_copies},
+    Pass{"inline-lifted", "views that became plain are read in place", inline_plain_copies},
     Pass{"fuse-pointwise", "element-wise stages move into their only reader", fuse_pointwise},
     Pass{"fold-weights", "what depends on weights only is computed once", fold_weights},
 };

@@ -78,11 +78,20 @@ std::optional<std::vector<BoundCoord>> same_loops(const Nest& nest, const Nest& 
   return forms;
 }
 
+/// Register blocks of products finish at plain addresses.
+bool wraps_behind_products(const Nest& nest, const Nest& follower) {
+  bool wraps = false;
+  for_each_read(follower, [&](const BoundRead& read) {
+    wraps = wraps || std::ranges::any_of(read.at, [](const BoundCoord& coord) { return coord.wrap.has_value(); });
+  });
+  return wraps && sums_products(nest) && nest.points() / nest.results() >= 4;
+}
+
 /// Makes the follower the epilogue of the nest whose result `tensor` it reads; false where it does not fit.
 bool attach(Nest& nest, const Nest& follower) {
   const int tensor = nest.out;
   if (nest.reduce == Reduce::none || !nest.epilogue.empty()) return false;
-  if (follower.reduce != Reduce::none || follower.factor != 1.0) return false;
+  if (follower.reduce != Reduce::none || follower.factor != 1.0 || wraps_behind_products(nest, follower)) return false;
   const BoundRead* found = nullptr;
   for (const NestNode& node : follower.value) {
     const auto* read = std::get_if<BoundRead>(&node);

@@ -51,6 +51,46 @@ class Shaper {
     return first;
   }
 
+  Shape3 operator()(layer::Mul&) const {
+    if (inputs_.size() != 2) fail("found {} inputs, needed 2", inputs_.size());
+    const Shape3& first = inputs_[0];
+    if (inputs_[1] != first && inputs_[1] != Shape3{first.c, 1, 1})
+      fail("cannot multiply {} by {}, needed an equal shape or {}x1x1", first.str(), inputs_[1].str(), first.c);
+    return first;
+  }
+
+  Shape3 operator()(layer::Slice& slice) const {
+    const Shape3 in = single();
+    limit("first channel", slice.first, 0);
+    limit("channels", slice.count);
+    if (slice.first + slice.count > in.c)
+      fail("channels {} to {} of {}", slice.first, slice.first + slice.count - 1, in.str());
+    return {slice.count, in.h, in.w};
+  }
+
+  Shape3 operator()(layer::Shuffle& shuffle) const {
+    const Shape3 in = single();
+    limit("groups", shuffle.groups);
+    if (in.c % shuffle.groups != 0) fail("{} groups do not divide {} channels", shuffle.groups, in.c);
+    return in;
+  }
+
+  Shape3 operator()(layer::Pad& pad) const {
+    const Shape3 in = single();
+    for (const std::int64_t side : {pad.top, pad.left, pad.bottom, pad.right}) limit("padding", side, 0);
+    const Shape3 out{in.c, in.h + pad.top + pad.bottom, in.w + pad.left + pad.right};
+    limit("height", out.h);
+    limit("width", out.w);
+    return out;
+  }
+
+  Shape3 operator()(layer::ChannelNorm& norm) const {
+    const Shape3 in = single();
+    take("channels", norm.channels, in.c);
+    if (!(norm.epsilon >= 1e-12 && norm.epsilon <= 1)) fail("epsilon is {}, needed 1e-12 to 1", norm.epsilon);
+    return in;
+  }
+
   Shape3 operator()(layer::Concat&) const {
     const Shape3 first = several();
     Shape3 out{0, first.h, first.w};

@@ -3,7 +3,6 @@
 
 #include "kasimir/base/error.h"
 #include "kasimir/interp/grid_domain.h"
-#include "kasimir/interp/real.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,18 +35,11 @@ std::vector<double> codes_of(const std::vector<GridValue>& values, double step, 
   return codes;
 }
 
-std::vector<GridValue> run_sum(const BoundGraph& graph, BoundStage stage, const QuantizedSum& sum,
-                               const std::vector<GridValue>& input) {
-  // Only the sum of products of codes, which doubles hold exactly; the factor is part of the scale.
-  stage.factor = Rational(1);
-  stage.root = false;
-  TensorValues<double> values(graph.tensors.size());
-  values[static_cast<std::size_t>(sum.activation.tensor)] = codes_of(input, sum.activation_step, sum.activation_format);
-  values[static_cast<std::size_t>(sum.weight.tensor)].assign(sum.weight_codes.begin(), sum.weight_codes.end());
-  RealDomain reals;
-  evaluate_stage(graph, stage, reals, values);
-  const std::vector<double>& sums = values[static_cast<std::size_t>(stage.out)];
+/// The sum of products of codes is exact; its factor is part of the scale.
+std::vector<GridValue> run_sum(const CodeSums& product, const QuantizedSum& sum, const std::vector<GridValue>& input) {
+  const std::vector<double> sums = product.sums(codes_of(input, sum.activation_step, sum.activation_format));
   std::vector<GridValue> result;
+  result.reserve(sums.size());
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const auto slice = static_cast<std::size_t>(sum.slices[i]);
     const double scale = round_stored(sum.scale[slice] / grid_unit) * grid_unit;
@@ -63,7 +55,14 @@ std::vector<GridValue> run_sum(const BoundGraph& graph, BoundStage stage, const 
 
 FakeQuantizedNetwork::FakeQuantizedNetwork(const NetworkPlan& plan, const std::vector<NamedTensor>& weights,
                                            const Quantization& quantization)
-    : quantized_(quantize_network(plan, weights, quantization)) {}
+    : quantized_(quantize_network(plan, weights, quantization)) {
+  for (const QuantizedStage& of : quantized_.stages) {
+    if (!of.sum) continue;
+    const QuantizedSum& sum = *of.sum;
+    sums_.emplace(of.stage, CodeSums(quantized_.graph, quantized_.graph.stages[of.stage], sum.activation, sum.weight,
+                                     sum.weight_codes));
+  }
+}
 
 std::vector<double> FakeQuantizedNetwork::scores(std::span<const float> image) const {
   const BoundGraph& graph = quantized_.graph;
@@ -75,13 +74,12 @@ std::vector<double> FakeQuantizedNetwork::scores(std::span<const float> image) c
       "an image of {} numbers", image.size());
   for (const float pixel : image) values[static_cast<std::size_t>(graph.input)].push_back({to_grid(pixel), false});
   for (const QuantizedStage& of : quantized_.stages) {
-    const BoundStage& stage = graph.stages[of.stage];
     if (of.sum) {
       values[static_cast<std::size_t>(of.sum->out)] =
-          run_sum(graph, stage, *of.sum, values[static_cast<std::size_t>(of.sum->activation.tensor)]);
+          run_sum(sums_.at(of.stage), *of.sum, values[static_cast<std::size_t>(of.sum->activation.tensor)]);
     } else {
       GridDomain grid;
-      evaluate_stage(graph, stage, grid, values);
+      evaluate_stage(graph, graph.stages[of.stage], grid, values);
     }
   }
   std::vector<double> result;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/network/code_sums.h"
 #include "kasimir/network/quantized_stages.h"
 
+#include <map>
 #include <span>
 #include <vector>
 
 namespace kasimir {
 
-/// The network of IntegerNetwork in double precision: values that are rounded where integers are, by the interpreter.
-/// Slow; equal to IntegerNetwork bit for bit, which tests hold it to.
+/// The network of IntegerNetwork in double precision: values that are rounded where integers are, weighted sums by
+/// CodeSums, all else by the interpreter. Equal to IntegerNetwork bit for bit, which tests hold it to.
 class FakeQuantizedNetwork {
  public:
   /// @throws Error (input) as quantize_network.
@@ -21,6 +23,7 @@ class FakeQuantizedNetwork {
 
  private:
   QuantizedNetwork quantized_;
+  std::map<std::size_t, CodeSums> sums_;  ///< by the stage's place in the graph
 };
 
 }  // namespace kasimir

@@ -33,12 +33,31 @@ std::string text(const layer::Activation& activation) {
       return "relu6";
     case layer::ActivationKind::hardswish:
       return "hardswish";
+    case layer::ActivationKind::sigmoid:
+      return "sigmoid";
+    case layer::ActivationKind::tanh:
+      return "tanh";
+    case layer::ActivationKind::silu:
+      return "silu";
+    case layer::ActivationKind::gelu:
+      return "gelu";
+    case layer::ActivationKind::hardsigmoid:
+      return "hardsigmoid";
   }
   fail_check("a known activation", __FILE__, __LINE__, fmt::format("kind {}", static_cast<int>(activation.kind)));
 }
 
 std::string text(const layer::Add&) { return "add"; }
+std::string text(const layer::Mul&) { return "mul"; }
 std::string text(const layer::Concat&) { return "concat"; }
+std::string text(const layer::Slice& slice) {
+  return fmt::format("channels {}..{}", slice.first, slice.first + slice.count - 1);
+}
+std::string text(const layer::Shuffle& shuffle) { return fmt::format("shuffle {} groups", shuffle.groups); }
+std::string text(const layer::Pad& pad) {
+  return fmt::format("pad top {} left {} bottom {} right {}", pad.top, pad.left, pad.bottom, pad.right);
+}
+std::string text(const layer::ChannelNorm&) { return "channelnorm"; }
 
 std::string text(const layer::MaxPool& pool) {
   std::string result = fmt::format("maxpool {0}x{0} /{1}", pool.kernel, pool.stride);
@@ -94,6 +113,7 @@ LayerCost Layer::cost() const {
     return {weights, sum(weights, linear->bias ? linear->out : 0)};
   }
   if (const auto* norm = std::get_if<layer::BatchNorm>(&op)) return {0, product(name, {2, norm->channels})};
+  if (const auto* norm = std::get_if<layer::ChannelNorm>(&op)) return {0, product(name, {2, norm->channels})};
   return {};
 }
 

@@ -50,7 +50,8 @@ struct BatchNorm {
   bool operator==(const BatchNorm&) const = default;
 };
 
-enum class ActivationKind : std::uint8_t { relu, relu6, hardswish };
+/// As PyTorch defines them; `silu` is x * sigmoid(x), `gelu` the exact one, `hardsigmoid` min(max(x + 3, 0), 6) / 6.
+enum class ActivationKind : std::uint8_t { relu, relu6, hardswish, sigmoid, tanh, silu, gelu, hardsigmoid };
 struct Activation {
   ActivationKind kind = ActivationKind::relu;
   bool operator==(const Activation&) const = default;
@@ -61,9 +62,45 @@ struct Add {
   bool operator==(const Add&) const = default;
 };
 
+/// The product of two inputs: of equal shape, or the second one [c, 1, 1], a factor for each channel.
+struct Mul {
+  bool operator==(const Mul&) const = default;
+};
+
 /// The inputs one after another along the channels.
 struct Concat {
   bool operator==(const Concat&) const = default;
+};
+
+/// Some channels that follow one another.
+struct Slice {
+  std::int64_t first = 0;
+  std::int64_t count = 1;
+  bool operator==(const Slice&) const = default;
+};
+
+/// Channels dealt out: those of `groups` groups, one from each group in turn. Channel k * groups + g of the output is
+/// channel g * (c / groups) + k of the input, as in ShuffleNet (arXiv 1707.01083).
+struct Shuffle {
+  std::int64_t groups = 2;
+  bool operator==(const Shuffle&) const = default;
+};
+
+/// Zeros around the map.
+struct Pad {
+  std::int64_t top = 0;
+  std::int64_t left = 0;
+  std::int64_t bottom = 0;
+  std::int64_t right = 0;
+  bool operator==(const Pad&) const = default;
+};
+
+/// Normalisation over the channels of each place, with a learned factor and offset per channel: the layer norm of
+/// ConvNeXt (arXiv 2201.03545).
+struct ChannelNorm {
+  std::int64_t channels = 0;  ///< 0 when given to NetworkBuilder: taken from the input
+  double epsilon = 1e-6;      ///< beside the variance
+  bool operator==(const ChannelNorm&) const = default;
 };
 
 /// Maximum over a square window. Output extent as for Conv; with `ceil` rounded up, so that a last window that is only
@@ -104,8 +141,9 @@ struct Linear {
 
 }  // namespace layer
 
-using Op = std::variant<layer::Input, layer::Conv, layer::BatchNorm, layer::Activation, layer::Add, layer::Concat,
-                        layer::MaxPool, layer::AvgPool, layer::GlobalAvgPool, layer::Dropout, layer::Linear>;
+using Op = std::variant<layer::Input, layer::Conv, layer::BatchNorm, layer::Activation, layer::Add, layer::Mul,
+                        layer::Concat, layer::Slice, layer::Shuffle, layer::Pad, layer::ChannelNorm, layer::MaxPool,
+                        layer::AvgPool, layer::GlobalAvgPool, layer::Dropout, layer::Linear>;
 
 /// "conv 3x3 /2 16->32 pad 1", "maxpool 2x2 /2", "relu".
 std::string op_text(const Op& op);

@@ -4,6 +4,7 @@
 #include "kasimir/base/error.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace kasimir {
@@ -130,8 +131,27 @@ class Lowering {
       case layer::ActivationKind::hardswish:
         eq.apply(Fn::hardswish, x);
         break;
+      case layer::ActivationKind::sigmoid:
+        eq.apply(Fn::sigmoid, x);
+        break;
+      case layer::ActivationKind::tanh:
+        eq.apply(Fn::tanh, x);
+        break;
+      case layer::ActivationKind::silu:
+        eq.apply(Fn::mul, x, eq.apply(Fn::sigmoid, x));
+        break;
+      case layer::ActivationKind::gelu:
+        eq.apply(Fn::gelu, x);
+        break;
+      case layer::ActivationKind::hardsigmoid: {
+        const int risen = eq.apply(Fn::relu, eq.apply(Fn::add, x, eq.constant(3)));
+        eq.apply(Fn::min, eq.apply(Fn::mul, risen, eq.constant(Rational(1, 6))), eq.constant(1));
+        break;
+      }
     }
-    return emit(std::move(eq), "", op.kind != layer::ActivationKind::hardswish);
+    using enum layer::ActivationKind;
+    const bool nonnegative = op.kind == relu || op.kind == relu6 || op.kind == sigmoid || op.kind == hardsigmoid;
+    return emit(std::move(eq), "", nonnegative);
   }
 
   int operator()(const layer::Add&) {
@@ -140,6 +160,68 @@ class Lowering {
     int sum = eq.read(input(), at);
     for (std::size_t i = 1; i < layer_->inputs.size(); ++i) sum = eq.apply(Fn::add, sum, eq.read(input(i), at));
     return emit(std::move(eq), "", all_nonnegative());
+  }
+
+  int operator()(const layer::Mul&) {
+    Equation eq;
+    auto at = pass(eq);
+    const int x = eq.read(input(0), at);
+    if (input_shape(1) != layer_->out) at[2] = at[3] = {};
+    eq.apply(Fn::mul, x, eq.read(input(1), at));
+    return emit(std::move(eq), "", all_nonnegative());
+  }
+
+  int operator()(const layer::Slice& op) {
+    Equation eq;
+    auto at = pass(eq);
+    at[1].offset += op.first;
+    eq.read(input(), at);
+    return emit(std::move(eq), "", all_nonnegative());
+  }
+
+  int operator()(const layer::Shuffle& op) {
+    Equation eq;
+    const std::int64_t each = layer_->out.c / op.groups;
+    const auto n = eq.left(AxisKind::batch, batch_);
+    const auto [k, g] = eq.left(AxisKind::channel, each, op.groups);
+    const auto h = eq.left(AxisKind::height, layer_->out.h);
+    const auto w = eq.left(AxisKind::width, layer_->out.w);
+    eq.read(input(), {n, plus(times(each, g), k), h, w});
+    return emit(std::move(eq), "", all_nonnegative());
+  }
+
+  int operator()(const layer::Pad& op) {
+    Equation eq;
+    auto at = pass(eq);
+    at[2].offset -= op.top;
+    at[3].offset -= op.left;
+    eq.read(input(), at);
+    return emit(std::move(eq), "", all_nonnegative());
+  }
+
+  int operator()(const layer::ChannelNorm& op) {
+    const auto parts = weights(2);
+    const int mean = channel_mean([&](Equation& eq, const auto& at) { eq.read(input(), at); }, ".mean");
+    const auto centred = [&](Equation& eq, std::vector<BoundCoord> at) {
+      const int x = eq.read(input(), at);
+      at[1] = {};
+      return eq.apply(Fn::sub, x, eq.read(mean, at));
+    };
+    const auto square = [&](Equation& eq, const std::vector<BoundCoord>& at) {
+      const int x = centred(eq, at);
+      eq.apply(Fn::mul, x, x);
+    };
+    const int variance = channel_mean(square, ".variance");
+    Equation eq;
+    auto at = pass(eq);
+    const BoundCoord channel = at[1];
+    const int x = centred(eq, at);
+    at[1] = {};
+    const Rational epsilon(std::llround(op.epsilon * 1e12), 1'000'000'000'000);
+    const int spread = eq.apply(Fn::add, eq.read(variance, at), eq.constant(epsilon));
+    const int unit = eq.apply(Fn::mul, x, eq.apply(Fn::rsqrt, spread));
+    eq.apply(Fn::add, eq.apply(Fn::mul, unit, eq.read(parts[0], {channel})), eq.read(parts[1], {channel}));
+    return emit(std::move(eq));
   }
 
   int operator()(const layer::Concat&) {
@@ -253,10 +335,29 @@ class Lowering {
   }
 
   int emit(Equation eq, const std::string& suffix = "", bool nonnegative = false) {
-    eq.stage.out = activation(layer_->name + suffix, layer_->out);
+    return emit_as(std::move(eq), layer_->out, suffix, nonnegative);
+  }
+  int emit_as(Equation eq, Shape3 shape, const std::string& suffix, bool nonnegative = false) {
+    eq.stage.out = activation(layer_->name + suffix, shape);
     nonnegative_.push_back(nonnegative);
     result_.graph.stages.push_back(std::move(eq.stage));
     return result_.graph.stages.back().out;
+  }
+
+  /// The mean over the channels at each place, of what `term` adds to an equation at [n, c, h, w].
+  template <typename Term>
+  int channel_mean(const Term& term, const std::string& suffix) {
+    const Shape3 in = input_shape();
+    Equation eq;
+    const auto n = eq.left(AxisKind::batch, batch_);
+    eq.stage.left.push_back({AxisKind::channel, {}});
+    const auto h = eq.left(AxisKind::height, in.h);
+    const auto w = eq.left(AxisKind::width, in.w);
+    const auto c = eq.reduced(AxisKind::channel, in.c);
+    term(eq, std::vector<BoundCoord>{n, c, h, w});
+    eq.stage.reduce = Reduce::sum;
+    eq.stage.factor = Rational(1, in.c);
+    return emit_as(std::move(eq), {1, in.h, in.w}, suffix);
   }
 
   int with_bias(int product, int bias) {

@@ -4,6 +4,7 @@
 #include "kasimir/base/error.h"
 #include "kasimir/base/table.h"
 #include "kasimir/base/text.h"
+#include "kasimir/network/weights.h"
 
 #include <algorithm>
 
@@ -20,6 +21,42 @@ Shape3 Network::input_of(int index) const {
   const std::vector<int>& inputs = layer(index).inputs;
   KASIMIR_CHECK(!inputs.empty(), "layer {} of {} has no input", index, name_);
   return layer(inputs.front()).out;
+}
+
+Network Network::with_start(std::vector<NamedTensor> weights) && {
+  start_ = std::make_shared<const std::vector<NamedTensor>>(std::move(weights));
+  return std::move(*this);
+}
+
+Network Network::with_classes(std::int64_t classes) const {
+  NetworkBuilder changed(name_, input());
+  const auto weighted = [](const Layer& layer) {
+    return std::holds_alternative<layer::Conv>(layer.op) || std::holds_alternative<layer::Linear>(layer.op);
+  };
+  const auto keeps = [](const Layer& layer) {
+    return std::holds_alternative<layer::Activation>(layer.op) || std::holds_alternative<layer::Dropout>(layer.op) ||
+           std::holds_alternative<layer::GlobalAvgPool>(layer.op) || std::holds_alternative<layer::AvgPool>(layer.op);
+  };
+  std::size_t head = layers_.size() - 1;
+  while (head > 0 && keeps(layers_[head])) --head;
+  if (!weighted(layers_[head]))
+    throw input_error(
+        "network `{}` has {} classes, asked for {}: it ends with `{}` ({}), which has no number of outputs", name_,
+        this->classes(), classes, layers_[head].name, op_text(layers_[head].op));
+  for (std::size_t i = 1; i < layers_.size(); ++i) {
+    Op op = layers_[i].op;
+    if (i == head) {
+      if (auto* conv = std::get_if<layer::Conv>(&op)) conv->out = classes;
+      if (auto* linear = std::get_if<layer::Linear>(&op)) linear->out = classes;
+    }
+    changed.add(layers_[i].name, op, layers_[i].inputs);
+  }
+  Network result = std::move(changed).finish();
+  if (start_ == nullptr) return result;
+  std::vector<NamedTensor> kept;
+  for (const NamedTensor& tensor : *start_)
+    if (tensor.name.substr(0, tensor.name.rfind('.')) != layers_[head].name) kept.push_back(tensor);
+  return std::move(result).with_start(std::move(kept));
 }
 
 LayerCost Network::cost() const {

@@ -4,12 +4,15 @@
 #include "kasimir/network/layer.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace kasimir {
+
+struct NamedTensor;  // weights.h
 
 /// A convolutional network that classifies images: a directed acyclic graph of layers in an order in which they can be
 /// computed. Layer 0 is the image, the last layer gives one number per class. Made by NetworkBuilder only, which has
@@ -26,6 +29,14 @@ class Network {
   /// The shape that layer `index` reads as its first input. Layer 0 has none: a failed check.
   [[nodiscard]] Shape3 input_of(int index) const;
 
+  /// The weights that it came with, of all its layers or of some; null for a network of the zoo. What starts a network
+  /// (training, random_weights) starts these layers from them.
+  [[nodiscard]] const std::vector<NamedTensor>* start() const { return start_.get(); }
+  [[nodiscard]] Network with_start(std::vector<NamedTensor> weights) &&;
+  /// The same with a score for each of so many classes: the last weighted layer gets as many outputs and starts anew.
+  /// @throws Error (input) where other layers than activations, means and dropout follow it.
+  [[nodiscard]] Network with_classes(std::int64_t classes) const;
+
   [[nodiscard]] LayerCost cost() const;   ///< of all layers together. @throws Error (input) beyond 64 bits
   [[nodiscard]] std::string str() const;  ///< a line of totals and a table with one row per layer
   bool operator==(const Network&) const = default;
@@ -36,6 +47,7 @@ class Network {
 
   std::string name_;
   std::vector<Layer> layers_;
+  std::shared_ptr<const std::vector<NamedTensor>> start_ = nullptr;
 };
 
 /// Puts a network together, layer after layer, and infers and checks each shape.

@@ -98,7 +98,17 @@ std::vector<LayerPart> layer_parts(const NetworkPlan& plan, int index) {
             part(of.name, "bias", PartKind::norm_offset, {norm->channels}),
             part(of.name, "running_mean", PartKind::running_mean, {norm->channels}),
             part(of.name, "running_var", PartKind::running_var, {norm->channels})};
+  if (const auto* norm = std::get_if<layer::ChannelNorm>(&of.op))
+    return {part(of.name, "weight", PartKind::norm_scale, {norm->channels}),
+            part(of.name, "bias", PartKind::norm_offset, {norm->channels})};
   return {};
+}
+
+const std::vector<float>* start_values(const Network& network, const LayerPart& part) {
+  if (network.start() == nullptr) return nullptr;
+  for (const NamedTensor& tensor : *network.start())
+    if (tensor.name == part.name && tensor.shape == part.shape) return &tensor.values;
+  return nullptr;
 }
 
 std::vector<NamedTensor> random_weights(const NetworkPlan& plan, std::uint64_t seed) {
@@ -106,8 +116,14 @@ std::vector<NamedTensor> random_weights(const NetworkPlan& plan, std::uint64_t s
   for (std::size_t i = 0; i < plan.network->layers().size(); ++i) {
     // One stream per layer: replacing one leaves the others as they are.
     Rng rng(seed, i);
+    const bool replaced = plan.replaced.contains(static_cast<int>(i));
     for (const LayerPart& part : layer_parts(plan, static_cast<int>(i))) {
       NamedTensor tensor{part.name, part.shape, part.learned(), {}};
+      if (const auto* start = replaced ? nullptr : start_values(*plan.network, part)) {
+        tensor.values = *start;
+        tensors.push_back(std::move(tensor));
+        continue;
+      }
       tensor.values.resize(static_cast<std::size_t>(part.elements()));
       for (float& value : tensor.values) value = random_value(part, rng);
       tensors.push_back(std::move(tensor));

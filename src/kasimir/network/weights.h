@@ -43,6 +43,10 @@ struct LayerPart {
   [[nodiscard]] bool learned() const;  ///< not a statistic
 };
 
+/// The values of one of a layer's own tensors among those that its network came with; null where there are none of that
+/// name and shape.
+const std::vector<float>* start_values(const Network& network, const LayerPart& part);
+
 /// The tensors of a kernel in the place of layer `name`: its weights, then its statistics.
 std::vector<LayerPart> kernel_parts(const std::string& name, const Kernel& kernel, const Site& site);
 
@@ -50,7 +54,8 @@ std::vector<LayerPart> kernel_parts(const std::string& name, const Kernel& kerne
 std::vector<LayerPart> layer_parts(const NetworkPlan& plan, int layer);
 
 /// Random values for every tensor of a plan, for comparisons and timings of networks that nobody trained: weights
-/// normal by fan-in, statistics, scales and offsets away from 0 and 1, so that forgetting one shows.
+/// normal by fan-in, statistics, scales and offsets away from 0 and 1, so that forgetting one shows. Layers that are
+/// not replaced keep the weights that the network came with (Network::start).
 std::vector<NamedTensor> random_weights(const NetworkPlan& plan, std::uint64_t seed);
 
 }  // namespace kasimir

@@ -4,6 +4,19 @@
 namespace kasimir {
 namespace {
 
+/// What the second number of channels is of the first, if that is the same number at every site, whatever the free
+/// symbols are.
+std::optional<Rational> ratio_of(const Size& a, const Size& b, const SiteSet& sites) {
+  Size ratio = b / a;
+  if (!ratio.is_number() && sites.equal(Size(Symbol::Ci), Size(Symbol::Co)))
+    ratio = ratio.substitute(Symbol::Ci, Size(Symbol::Co));
+  for (const Symbol symbol : choice_symbols)
+    if (ratio.has(symbol) && !sites.bindings().empty() && sites.bindings().front().has(symbol))
+      ratio = ratio.substitute(symbol, Size(sites.bindings().front()[symbol]));
+  if (!ratio.is_number()) return std::nullopt;
+  return ratio.coefficient();
+}
+
 Outcome<Shape> shape(const Call& call) {
   const Shape& a = call.shape(0);
   const Shape& b = call.shape(1);
@@ -17,10 +30,10 @@ Outcome<Shape> shape(const Call& call) {
     if (i < 0) return Rejection{"concat: the operands have the same axes", call.sites().explain(both)};
     const Size& other = b[static_cast<std::size_t>(i)].extent;
     if (axis.kind == channel) {
-      const Size ratio = other / axis.extent;
+      const auto ratio = ratio_of(axis.extent, other, call.sites());
       // Sizes are monomials: a sum of two is one only if they differ by a number.
-      if (!ratio.is_number()) return Rejection{"concat: the channels have a numeric ratio", call.sites().explain(both)};
-      axis.extent *= Size(ratio.coefficient() + Rational(1));
+      if (!ratio) return Rejection{"concat: the channels have a numeric ratio", call.sites().explain(both)};
+      axis.extent *= Size(*ratio + Rational(1));
     } else if (!call.sites().equal(axis.extent, other)) {
       return Rejection{"concat: all extents but the channels are equal", call.sites().explain(both)};
     }
@@ -48,7 +61,7 @@ void stages(const Call& call, StageBuilder& build) {
 Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
   const Size a = extent_of(proposer.shape(0), channel);
   const Size b = extent_of(proposer.shape(1), channel);
-  if ((a / b).is_number()) return std::vector<Offer>{{}};
+  if (ratio_of(a, b, proposer.sites)) return std::vector<Offer>{{}};
   const auto solution = solve_equal(a, b, proposer.sites);
   if (!solution)
     return Rejection{"concat: shape matching solves the channels",

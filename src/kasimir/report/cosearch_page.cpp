@@ -141,6 +141,20 @@ Html network_card(const CosearchPage& page, std::size_t index) {
                                             element("pre", {{"class", "copy"}}, one.accelerator)));
 }
 
+Html headroom_section(const CosearchPage& page) {
+  if (page.headroom.empty()) return element("p", {{"class", "note"}}, "It was not measured.");
+  std::vector<Row> rows;
+  for (const CosearchWay& way : page.headroom)
+    rows.push_back({{way.way, way.error ? number(percent(*way.error), *way.error) : Cell{"misses the goal", 1e9},
+                     way.error ? number(percent(way.above), way.above) : Cell{"", 1e9}},
+                    ""});
+  return table({"way", "error", "above the joint optimum"}, rows, TableStyle::sortable) +
+         element(
+             "p", {{"class", "note"}},
+             "How far a joint search can beat choosing one thing after the other at all. Errors are estimated after "
+             "the warm-up, from validations of the reference with one block changed at a time, as if they added up.");
+}
+
 Html asked_table(const CosearchPage& page) {
   std::vector<Row> rows;
   for (const auto& [key, value] : page.asked) rows.push_back({{key, value}, ""});
@@ -156,6 +170,7 @@ std::string cosearch_html(const CosearchPage& page) {
   return framed(page.title, headline(page),
                 {{"finalists", "Finalists", "Finalists", finalist_section(page)},
                  {"front", "Front", "Accuracy against cost", front_chart(page)},
+                 {"headroom", "Headroom", "Headroom of a joint search", headroom_section(page)},
                  {"networks", "Networks", "Networks and their accelerators", networks},
                  {"asked", "What was asked", "What was asked", asked_table(page)}});
 }

@@ -37,6 +37,13 @@ struct CosearchPoint {
   std::string design;
 };
 
+/// A way to choose one thing after the other, on estimated errors that add up.
+struct CosearchWay {
+  std::string way;
+  std::optional<double> error;  ///< nothing: it misses the goal
+  double above = 0;             ///< the joint optimum, as a share
+};
+
 struct CosearchPage {
   std::string title;               ///< "residual on zc706"
   std::string command;             ///< what made the page
@@ -49,6 +56,7 @@ struct CosearchPage {
   double accelerator_share = 0;             ///< of the search's time
   std::vector<CosearchFinalist> finalists;  ///< at least one, the best first
   std::vector<CosearchPoint> points;
+  std::vector<CosearchWay> headroom;  ///< the joint optimum first; empty: not measured
   std::vector<std::pair<std::string, std::string>> asked;
 };
 

@@ -109,13 +109,14 @@ Table study_table(const study::Store& store) {
 
 Table rejection_table(const study::Store& store) {
   using enum Table::Align;
-  Table table({{"trials", "", right}, {"state", "", left}, {"rule", "", left}});
+  Table table({{"trials", "", right}, {"state", "", left}, {"rule", "", left}, {"nearest miss", "", left}});
   for (const TrialState state : {TrialState::rejected, TrialState::failed}) {
+    const auto nearest = store.nearest_misses(state);
     const auto counted = store.reasons(state);
     std::vector<std::pair<std::string, int>> rules(counted.begin(), counted.end());
     std::ranges::stable_sort(rules, std::greater(), &std::pair<std::string, int>::second);
     for (const auto& [rule, count] : rules)
-      table.row({std::to_string(count), std::string(study::name_of(state)), rule});
+      table.row({std::to_string(count), std::string(study::name_of(state)), rule, shortened(nearest.at(rule), 60)});
   }
   return table;
 }

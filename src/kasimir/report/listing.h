@@ -12,7 +12,7 @@ namespace kasimir::report {
 /// among them: see `rejection_table`.
 Table study_table(const study::Store& store);
 
-/// Rules that rejected or failed trials, most frequent first.
+/// Rules that rejected or failed trials, most frequent first, with the trial that missed each least.
 Table rejection_table(const study::Store& store);
 
 /// One JSON object per trial and line, by number; 0 is the original, with an empty kernel. Keys: number, state, rung,

@@ -73,12 +73,13 @@ Row finalist_row(const View& view, std::size_t row) {
   return r;
 }
 
-Html rule_table(const std::map<std::string, int>& counted) {
+Html rule_table(const std::map<std::string, int>& counted, const std::map<std::string, std::string>& nearest) {
   std::vector<std::pair<std::string, int>> rules(counted.begin(), counted.end());
   std::ranges::stable_sort(rules, std::greater(), &std::pair<std::string, int>::second);
   std::vector<Row> rows;
-  for (const auto& [rule, count] : rules) rows.push_back({{number(grouped(count), count), rule}, ""});
-  return table({"trials", "rule"}, rows, TableStyle::plain);
+  for (const auto& [rule, count] : rules)
+    rows.push_back({{number(grouped(count), count), rule, nearest.contains(rule) ? nearest.at(rule) : ""}, ""});
+  return table({"trials", "rule", "nearest miss"}, rows, TableStyle::plain);
 }
 
 }  // namespace
@@ -135,8 +136,9 @@ Html trial_table(const View& view) {
 Html rejections(const View& view) {
   if (view.rejected.empty() && view.failed.empty()) return element("p", "Nothing was rejected and nothing failed.");
   Html html;
-  if (!view.rejected.empty()) html += element("h3", "Rejected before training") + rule_table(view.rejected);
-  if (!view.failed.empty()) html += element("h3", "Failed") + rule_table(view.failed);
+  if (!view.rejected.empty())
+    html += element("h3", "Rejected before training") + rule_table(view.rejected, view.nearest_rejected);
+  if (!view.failed.empty()) html += element("h3", "Failed") + rule_table(view.failed, view.nearest_failed);
   return html;
 }
 

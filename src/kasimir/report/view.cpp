@@ -76,7 +76,7 @@ bool View::shows_kernel(std::size_t row) const {
 
 View look_at(const study::Store& store, std::size_t others) {
   View view;
-  view.path = store.path().string();
+  view.path = store.place().str();
   store.snapshot([&] {
     view.info = store.info();
     view.rows = study::summaries(store);
@@ -86,6 +86,8 @@ View look_at(const study::Store& store, std::size_t others) {
     view.counts = store.trial_counts();
     view.rejected = store.reasons(TrialState::rejected);
     view.failed = store.reasons(TrialState::failed);
+    view.nearest_rejected = store.nearest_misses(TrialState::rejected);
+    view.nearest_failed = store.nearest_misses(TrialState::failed);
     view.last = view.info.created;
     for (const study::Event& event : store.events()) view.last = std::max(view.last, event.at);
   });

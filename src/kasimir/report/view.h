@@ -35,7 +35,8 @@ struct View {
   std::map<study::TrialState, int> counts;  ///< without the original
   std::map<std::string, int> rejected;      ///< rule -> trials
   std::map<std::string, int> failed;
-  double last = 0;  ///< time of the last event
+  std::map<std::string, std::string> nearest_rejected, nearest_failed;  ///< rule -> what missed it least
+  double last = 0;                                                      ///< time of the last event
   std::vector<ReplacedSite> sites;
   std::vector<std::size_t> finalists;  ///< indices into `rows`, most accurate first
   std::vector<std::size_t> others;     ///< the best of the rest: highest rung, then most accurate, first

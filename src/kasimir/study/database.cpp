@@ -2,21 +2,13 @@
 #include "kasimir/study/database.h"
 
 #include "kasimir/base/error.h"
-#include "kasimir/base/text.h"
 #include "kasimir/study/query.h"
-
-#include <soci/sqlite3/soci-sqlite3.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <thread>
 
 namespace kasimir::study {
 namespace {
-
-// Longer than any transaction of ours by far, so that running into it means a foreign program holds the file.
-constexpr int busy_timeout_s = 60;
 
 constexpr std::array<const char*, 10> tables = {
     R"(create table study (
@@ -96,118 +88,25 @@ constexpr std::array<const char*, 10> tables = {
     "create index trials_by_rule on trials (state, rule)",
 };
 
-std::string percent_encoded(const std::string& path) {
-  std::string out;
-  for (const char c : path) {
-    if (c == '%' || c == '?' || c == '#') {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
-Error missing_study(const std::filesystem::path& path) {
-  Error error = input_error("there is no study {}", path.string());
-  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  std::vector<std::string> known;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    if (entry.path().extension() == ".db") known.push_back(entry.path().filename().string());
-  }
-  std::sort(known.begin(), known.end());
-  if (known.empty()) return error.note(fmt::format("no file in {} ends in .db", folder.string()));
-  return error.note(suggestion(path.filename().string(), known));
-}
-
 }  // namespace
 
-Database::Database(std::filesystem::path path, Mode mode) : path_(std::move(path)) {
-  if (path_.string().find_first_of("\"\n") != std::string::npos) {
-    throw input_error("the path of a study must not have quotes or line ends: {}", path_.string());
-  }
-  if (mode == Mode::create) {
-    if (path_.has_parent_path() && !std::filesystem::is_directory(path_.parent_path())) {
-      throw input_error("cannot create study {}: there is no folder {}", path_.string(), path_.parent_path().string());
-    }
-  } else if (!std::filesystem::exists(path_)) {
-    throw missing_study(path_);
-  }
-  if (mode == Mode::read) {
-    connect_to_read();
-  } else {
-    connect(path_.string());
-  }
-}
-
-void Database::connect(const std::string& name) {
-  try {
-    session_.open(soci::sqlite3, fmt::format("dbname=\"{}\"", name));
-    session_ << fmt::format("pragma busy_timeout = {}", busy_timeout_s * 1000);
-    session_ << "pragma foreign_keys = on";
-  } catch (const soci::soci_error& error) {
-    translate(error);
-  }
-}
-
-void Database::connect_to_read() {
-  connect(path_.string());
-  try {
-    Query(*this, session_.get_backend()->get_table_names_query()).run();
-  } catch (const Error& error) {
-    // A write-ahead log needs files beside the database. Where they cannot be made nobody is writing either, so the
-    // file may be read as it stands, unless it has a log that was never merged.
-    const auto log = std::filesystem::path(path_.string() + "-wal");
-    std::error_code ignored;
-    const bool merged = !std::filesystem::exists(log) || std::filesystem::file_size(log, ignored) == 0;
-    if (error.fault() != Fault::system || !merged) throw;
-    session_.close();
-    connect("file:" + percent_encoded(std::filesystem::absolute(path_).string()) + "?immutable=1");
-  }
-}
-
-void Database::prepare_to_write() {
-  // WAL: readers never block the writer, and a process killed in the middle of a write leaves the database as it was
-  // before that transaction. Switching to it needs the file alone for a moment and does not wait by itself.
-  std::string mode;
-  Query(*this, "pragma journal_mode").out(mode).next();
-  for (int attempt = 0; mode != "wal"; ++attempt) {
-    try {
-      Query(*this, "pragma journal_mode = wal").out(mode).next();
-    } catch (const Error&) {
-      if (attempt == 100) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-  }
-  // NORMAL: what was committed survives the death of any process, as the system's cache has it. A power cut may take
-  // the last few commits, jobs that are then done again, but never leaves a damaged file; FULL would pay a wait for
-  // the disk at every epoch for no more than that.
-  Query(*this, "pragma synchronous = normal").run();
-}
-
-bool Database::empty() {
-  std::string name;
-  return !Query(*this, session_.get_backend()->get_table_names_query()).out(name).next();
+Database::Database(StudyPlace place, Mode mode)
+    : place_(std::move(place)), backend_(place_.on_server() ? postgresql_backend() : sqlite_backend()) {
+  backend_->open(*this, mode);
 }
 
 bool Database::has_table(const std::string& wanted) {
-  std::string name;
-  Query query(*this, session_.get_backend()->get_table_names_query());
-  query.out(name);
-  while (query.next()) {
-    if (name == wanted) return true;
-  }
-  return false;
+  const std::vector<std::string> there = backend_->tables(*this);
+  return std::ranges::find(there, wanted) != there.end();
 }
 
 void Database::create_tables() {
   for (const char* statement : tables) Query(*this, statement).run();
 }
 
-void Database::enclose(const char* begin, const std::function<void()>& action) {
+void Database::enclose(void (Backend::*begin)(Database&), const std::function<void()>& action) {
   if (depth_ > 0) return action();
-  Query(*this, begin).run();
+  (backend_.get()->*begin)(*this);
   depth_ = 1;
   try {
     action();
@@ -217,43 +116,14 @@ void Database::enclose(const char* begin, const std::function<void()>& action) {
     try {
       Query(*this, "rollback").run();
     } catch (const Error&) {
-      // After some errors, a full disk among them, SQLite has rolled back already.
+      // After some errors, a full disk or a lost connection among them, the database has rolled back already.
     }
     throw;
   }
   depth_ = 0;
 }
 
-void Database::transact(const std::function<void()>& change) { enclose("begin immediate", change); }
-void Database::snapshot(const std::function<void()>& read) { enclose("begin", read); }
-
-void Database::translate(const soci::soci_error& error) const {
-  const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error);
-  const std::string why = error.get_error_message();
-  switch (sqlite == nullptr ? SQLITE_CANTOPEN : sqlite->result() & 0xff) {
-    case SQLITE_FULL:
-    case SQLITE_IOERR:
-      throw system_error("cannot write study {}: the disk is full or refuses ({})", path_.string(), why)
-          .note("all finished work is kept; free some space and repeat the same command");
-    case SQLITE_NOTADB:
-      throw input_error("{} is not a kasimir study: it is not an SQLite file", path_.string())
-          .note("nothing was changed; give another --study");
-    case SQLITE_CORRUPT:
-      throw system_error("study {} is damaged ({})", path_.string(), why)
-          .note("`sqlite3 OLD .recover | sqlite3 NEW` saves what can be read");
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      throw system_error("study {} has been locked by another program for {} s", path_.string(), busy_timeout_s)
-          .note("end that program, or wait for it, and repeat the same command");
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-    case SQLITE_AUTH:
-    case SQLITE_CANTOPEN:
-      throw system_error("cannot open study {} ({})", path_.string(), why)
-          .note("the file and its folder must be yours to write; if they are not, give another --study");
-    default:
-      throw Error(Fault::bug, fmt::format("internal error: study {}: {}", path_.string(), why));
-  }
-}
+void Database::transact(const std::function<void()>& change) { enclose(&Backend::begin_change, change); }
+void Database::snapshot(const std::function<void()>& read) { enclose(&Backend::begin_read, read); }
 
 }  // namespace kasimir::study

@@ -93,8 +93,9 @@ Json LadderConfig::to_json() const {
 }
 
 const std::vector<std::string>& resumable_keys() {
-  static const std::vector<std::string> keys = {"command",          "ladder.trials", "ladder.time_limit_s", "ladder.workers",
-                                                "ladder.rung_cost", "sites",         "input",               "classes"};
+  static const std::vector<std::string> keys = {"command",        "ladder.trials",    "ladder.time_limit_s",
+                                                "ladder.workers", "ladder.rung_cost", "sites",
+                                                "input",          "classes"};
   return keys;
 }
 

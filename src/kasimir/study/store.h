@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/study/place.h"
 #include "kasimir/study/record.h"
 
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -52,25 +52,26 @@ struct JobCounts {
   double done_seconds = 0;  ///< sum over done jobs
 };
 
-/// A study on disk: an SQLite file. Every change is one transaction, so killing a process at any point loses at most
-/// the job in flight. Several processes may use the same file, each with its own Store; one Store is for one thread.
+/// A study: an SQLite file, or a schema of a PostgreSQL database. Every change is one transaction, so killing a process
+/// at any point loses at most the job in flight. Several processes may use the same file, each with its own Store; one
+/// Store is for one thread.
 class Store {
  public:
   /// Creates the study, or goes on with the one that is there; `resumed()` tells which. A changed resumable key is
   /// taken over, and with more trials or time the search starts to propose again.
   /// @throws Error (input): a newer schema, not a study, another spec; Error (system): no right to write, disk full.
-  static Store start(const std::filesystem::path& path, const Json& spec, std::string_view program,
-                     std::string_view machine, double now);
+  static Store start(const StudyPlace& place, const Json& spec, std::string_view program, std::string_view machine,
+                     double now);
   /// For a worker: a study that exists. @throws Error as `start`; input with near names if there is none.
-  static Store join(const std::filesystem::path& path);
+  static Store join(const StudyPlace& place);
   /// For reading only; also from a folder that cannot be written. @throws Error as `join`.
-  static Store view(const std::filesystem::path& path);
+  static Store view(const StudyPlace& place);
 
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();
 
-  [[nodiscard]] const std::filesystem::path& path() const;
+  [[nodiscard]] const StudyPlace& place() const;
   [[nodiscard]] bool resumed() const { return resumed_; }
 
   // Reading ------------------------------------------------------------------------------------------------------
@@ -85,6 +86,9 @@ class Store {
   [[nodiscard]] std::vector<Event> events(std::int64_t after_id = 0) const;
   [[nodiscard]] std::map<TrialState, int> trial_counts() const;        ///< without trial 0
   [[nodiscard]] std::map<std::string, int> reasons(TrialState) const;  ///< rule -> number of trials in that state
+  /// Rule -> what is said of the trial in that state that missed it least (base/near_miss.h); of the first where the
+  /// rule has no number. Without the rule itself.
+  [[nodiscard]] std::map<std::string, std::string> nearest_misses(TrialState) const;
   [[nodiscard]] std::map<Rung, JobCounts> job_counts() const;
   [[nodiscard]] std::vector<RungResult> results(Rung rung) const;  ///< by trial; without failed and rejected trials
   [[nodiscard]] std::int64_t last_event() const;                   ///< 0: none

@@ -10,7 +10,7 @@ namespace {
 
 /// Refuses what is not a study of a schema that this version knows.
 void check_schema(Database& database) {
-  const std::string name = database.path().string();
+  const std::string name = database.place().str();
   int schema = 0;
   if (!database.has_table("study") ||
       !Query(database, "select schema_version from study where id = 1").out(schema).next()) {
@@ -57,26 +57,26 @@ Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
-const std::filesystem::path& Store::path() const { return database_->path(); }
+const StudyPlace& Store::place() const { return database_->place(); }
 
-Store Store::start(const std::filesystem::path& path, const Json& spec, std::string_view program,
-                   std::string_view machine, double now) {
+Store Store::start(const StudyPlace& place, const Json& spec, std::string_view program, std::string_view machine,
+                   double now) {
   KASIMIR_CHECK(spec.is_object() && spec.contains("ladder"), "the spec has no ladder: {}", spec.dump());
-  Store store(std::make_unique<Database>(path, Database::Mode::create));
+  Store store(std::make_unique<Database>(place, Database::Mode::create));
   Database& database = *store.database_;
   if (!database.empty()) check_schema(database);
   database.prepare_to_write();
   database.transact([&] {
     if (database.empty()) {
       create(database, spec, program, machine, now);
-      store.add_event(now, "study", fmt::format("study {} created by {}", path.string(), program), Json::object());
+      store.add_event(now, "study", fmt::format("study {} created by {}", place.str(), program), Json::object());
       return;
     }
     check_schema(database);
     store.resumed_ = true;
     StudyInfo info = store.info();
     if (const auto differences = spec_differences(info.spec, spec); !differences.empty()) {
-      Error error = input_error("study {} was started with other options", path.string());
+      Error error = input_error("study {} was started with other options", place.str());
       for (const std::string& line : differences) error.note(line);
       throw error.note("give another --study, or drop these options to go on with what the study has");
     }
@@ -89,23 +89,23 @@ Store Store::start(const std::filesystem::path& path, const Json& spec, std::str
     old_ladder.workers = ladder.workers;
     if (ladder != old_ladder) store.set_phase(0);
     const std::string how = changes.empty() ? "" : " with " + kasimir::join(changes, ", ");
-    store.add_event(now, "resume", fmt::format("study {} resumed{}", path.string(), how), Json(changes));
+    store.add_event(now, "resume", fmt::format("study {} resumed{}", place.str(), how), Json(changes));
   });
   return store;
 }
 
-Store Store::join(const std::filesystem::path& path) {
-  Store store(std::make_unique<Database>(path, Database::Mode::write));
+Store Store::join(const StudyPlace& place) {
+  Store store(std::make_unique<Database>(place, Database::Mode::write));
   check_schema(*store.database_);
   store.database_->prepare_to_write();
   store.resumed_ = true;
   return store;
 }
 
-Store Store::view(const std::filesystem::path& path) {
-  Store store(std::make_unique<Database>(path, Database::Mode::read));
+Store Store::view(const StudyPlace& place) {
+  Store store(std::make_unique<Database>(place, Database::Mode::read));
   check_schema(*store.database_);
-  Query(*store.database_, "pragma query_only = on").run();
+  store.database_->forbid_writes();
   store.resumed_ = true;
   return store;
 }

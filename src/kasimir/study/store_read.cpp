@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/base/error.h"
+#include "kasimir/base/near_miss.h"
 #include "kasimir/study/rows.h"
 #include "kasimir/study/store.h"
 
@@ -29,7 +30,7 @@ StudyInfo Store::info() const {
   Query query(*database_,
               "select spec, schema_version, program, machine, created, phase, active_seconds from study where id = 1");
   query.out(info.spec, info.schema, info.program, info.machine, info.created, info.phase, info.active_seconds);
-  KASIMIR_CHECK(query.next(), "study {} has no row of its own", path().string());
+  KASIMIR_CHECK(query.next(), "study {} has no row of its own", place().str());
   return info;
 }
 
@@ -39,8 +40,8 @@ Trial Store::trial(int number) const {
   std::vector<Trial> found = select_trials(*database_, "where number = :a", number);
   if (!found.empty()) return found.front();
   const int last = numbers().next - 1;
-  if (last < 0) throw input_error("study {} has no trial {}: it has none yet", path().string(), number);
-  throw input_error("study {} has no trial {}: its trials are 0 to {}", path().string(), number, last);
+  if (last < 0) throw input_error("study {} has no trial {}: it has none yet", place().str(), number);
+  throw input_error("study {} has no trial {}: its trials are 0 to {}", place().str(), number, last);
 }
 
 std::vector<Job> Store::jobs() const { return select_jobs(*database_, "order by id"); }
@@ -112,6 +113,20 @@ std::map<std::string, int> Store::reasons(TrialState state) const {
   std::map<std::string, int> counts;
   while (query.next()) counts[rule] = count;
   return counts;
+}
+
+std::map<std::string, std::string> Store::nearest_misses(TrialState state) const {
+  std::string rule;
+  std::string reason;
+  Query query(*database_, "select rule, reason from trials where number > 0 and state = :a order by number");
+  query.in(state).out(rule, reason);
+  std::map<std::string, std::string> nearest;
+  while (query.next()) {
+    if (reason.starts_with(rule + " (") && reason.ends_with(")"))
+      reason = reason.substr(rule.size() + 2, reason.size() - rule.size() - 3);
+    keep_nearest(nearest[rule], rule, reason == rule ? "" : reason);
+  }
+  return nearest;
 }
 
 std::map<Rung, JobCounts> Store::job_counts() const {

@@ -17,8 +17,8 @@ namespace {
 
 class Team {
  public:
-  Team(const std::filesystem::path& path, const SupervisorOptions& options, const ReportProgress& report)
-      : store_(Store::join(path)),
+  Team(const StudyPlace& place, const SupervisorOptions& options, const ReportProgress& report)
+      : store_(Store::join(place)),
         options_(options),
         report_(report),
         begun_(store_.last_event()),
@@ -151,8 +151,8 @@ class Team {
 
 }  // namespace
 
-WorkerEnd supervise(const std::filesystem::path& path, const SupervisorOptions& options, const ReportProgress& report) {
-  return Team(path, options, report).run();
+WorkerEnd supervise(const StudyPlace& place, const SupervisorOptions& options, const ReportProgress& report) {
+  return Team(place, options, report).run();
 }
 
 }  // namespace kasimir::study

@@ -4,7 +4,6 @@
 #include "kasimir/study/ladder.h"
 #include "kasimir/study/worker.h"
 
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -27,6 +26,6 @@ using ReportProgress = std::function<void(const Progress&, const std::vector<Eve
 /// back to the queue at once. Workers must end on SIGINT (give the job back) and die with this thread.
 /// A worker process is expected to exit with 0, or with an Error's code, which ends the search.
 /// @throws Error: a worker's Error, by its exit code; workers that die again and again; the store.
-WorkerEnd supervise(const std::filesystem::path& path, const SupervisorOptions& options, const ReportProgress& report);
+WorkerEnd supervise(const StudyPlace& place, const SupervisorOptions& options, const ReportProgress& report);
 
 }  // namespace kasimir::study

@@ -20,8 +20,8 @@ std::chrono::duration<double> seconds(double s) { return std::chrono::duration<d
 /// Extends the lease of the job in hand from a thread and a connection of its own.
 class Heart {
  public:
-  Heart(const std::filesystem::path& path, const WorkerOptions& options)
-      : store_(Store::join(path)), options_(options), thread_([this] { beat(); }) {}
+  Heart(const StudyPlace& place, const WorkerOptions& options)
+      : store_(Store::join(place)), options_(options), thread_([this] { beat(); }) {}
   Heart(const Heart&) = delete;
   Heart& operator=(const Heart&) = delete;
   ~Heart() {
@@ -92,8 +92,8 @@ class Heart {
 
 class Worker {
  public:
-  Worker(const std::filesystem::path& path, const Ask& ask, const Evaluate& evaluate, const WorkerOptions& options)
-      : store_(Store::join(path)), ask_(ask), evaluate_(evaluate), options_(options), heart_(path, options) {}
+  Worker(const StudyPlace& place, const Ask& ask, const Evaluate& evaluate, const WorkerOptions& options)
+      : store_(Store::join(place)), ask_(ask), evaluate_(evaluate), options_(options), heart_(place, options) {}
 
   WorkerEnd run() {
     const std::string id = options_.id.empty() ? local_worker_id() : options_.id;
@@ -209,9 +209,8 @@ class Worker {
 
 }  // namespace
 
-WorkerEnd run_worker(const std::filesystem::path& path, const Ask& ask, const Evaluate& evaluate,
-                     const WorkerOptions& options) {
-  return Worker(path, ask, evaluate, options).run();
+WorkerEnd run_worker(const StudyPlace& place, const Ask& ask, const Evaluate& evaluate, const WorkerOptions& options) {
+  return Worker(place, ask, evaluate, options).run();
 }
 
 }  // namespace kasimir::study

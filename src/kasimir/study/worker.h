@@ -5,7 +5,6 @@
 #include "kasimir/study/store.h"
 
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -43,7 +42,7 @@ enum class WorkerEnd { finished, stopped };
 
 /// Takes job after job until the study is finished or a stop is asked for; an unfinished job goes back to the queue.
 /// @throws Error (input, system): the store, or what Ask or Evaluate threw.
-WorkerEnd run_worker(const std::filesystem::path& path, const Ask& ask, const Evaluate& evaluate,
+WorkerEnd run_worker(const StudyPlace& place, const Ask& ask, const Evaluate& evaluate,
                      const WorkerOptions& options = {});
 
 }  // namespace kasimir::study

@@ -33,6 +33,10 @@ struct ClaimRules {
 /// bytes are those that are claimed and within the budget.
 std::optional<Rejection> disagreement(const KernelClaim& claim, const ClaimRules& rules);
 
+/// What the sampler says of the kernel in the memory, and what it has to keep.
+KernelClaim claim_of(const Sampler& sampler, const SampleMemory& memory);
+ClaimRules rules_of(const Sampler& sampler);
+
 struct ClaimCheck {
   std::uint64_t attempts = 0;  ///< so many were drawn, from the first that was asked for
   std::uint64_t agreed = 0;
@@ -40,12 +44,15 @@ struct ClaimCheck {
   std::string kernel;                ///< its text
 };
 
-/// Checks the sampler's legal kernels, from attempt `first` on, until so many agree, one does not, or `go_on`, which is
-/// asked now and then with what was found so far, says no. `threads` changes the speed only.
-ClaimCheck check_claims(const Sampler& sampler, std::uint64_t first, std::uint64_t wanted, int threads,
-                        const std::function<bool(const ClaimCheck&)>& go_on);
+struct CheckOptions {
+  std::uint64_t first = 0;   ///< attempt to begin with
+  std::uint64_t wanted = 1;  ///< legal kernels to check
+  int threads = 1;           ///< changes the speed only
+};
 
-/// What the sampler says of the kernel in the memory.
-KernelClaim claim_of(const Sampler& sampler, const SampleMemory& memory);
+/// Checks the sampler's legal kernels in the order of their attempts until so many agree, one does not, or `go_on`,
+/// which is asked after some hundred attempts with what was found so far, says no.
+ClaimCheck check_claims(const Sampler& sampler, const ClaimRules& rules, const CheckOptions& options,
+                        const std::function<bool(const ClaimCheck&)>& go_on);
 
 }  // namespace kasimir

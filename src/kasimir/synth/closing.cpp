@@ -12,8 +12,10 @@ std::int32_t Growth::cannot_end_now(const Move& move, Tensors operands, int open
   std::int32_t rule = rules_.end;
   const auto ends = [&](Operands shapes) {
     return std::ranges::any_of(world_->closers(shapes, choice_).moves, [&](const WrittenMove& closer) {
-      const Move last = world_->move(closer.move);
-      if (!world_->shape(last.result).output) return false;
+      const ShapeId result = world_->move(closer.move).result;
+      if (result == no_id || !world_->shape(result).output) return false;
+      const Move& last = world_->whole_move(closer.move);
+      if (!last.legal()) return false;
       const std::int32_t broken_here = broken(last.bounds);
       if (broken_here == rules_.low) rule = rules_.low;
       return broken_here == no_id;
@@ -22,11 +24,19 @@ std::int32_t Growth::cannot_end_now(const Move& move, Tensors operands, int open
   const auto ends_with = [&](ShapeId other) { return ends({move.result, other}) || ends({other, move.result}); };
   if (opens > 2) return rules_.reach;
   if (opens == 1 && ends({move.result, no_id})) return no_id;
+  std::array<ShapeId, GrowthLimits::most_primitives + 1> tried;
+  std::size_t tries = 0;
   for (int i = 0; i < state_.nodes; ++i) {
     const auto tensor = static_cast<std::int16_t>(i);
+    const ShapeId shape = state_.node[static_cast<std::size_t>(i)].shape;
+    if (std::find(tried.begin(), tried.begin() + static_cast<std::ptrdiff_t>(tries), shape) !=
+        tried.begin() + static_cast<std::ptrdiff_t>(tries))
+      continue;
     // A tensor that the move leaves open must be the other operand; where there is none, any earlier one may be.
     const bool may_be = opens == 1 || (is_open(tensor) && tensor != operands[0] && tensor != operands[1]);
-    if (may_be && ends_with(state_.node[static_cast<std::size_t>(i)].shape)) return no_id;
+    if (!may_be) continue;
+    if (ends_with(shape)) return no_id;
+    tried[tries++] = shape;
   }
   return rule;
 }
@@ -123,10 +133,11 @@ bool Growth::try_closing(Rng& rng, int left) {
       for (std::size_t i = 0; i < size; ++i)
         if (consider(closers.moves[(first + i) % size], all[k], left)) return true;
     }
-    // Closers know no shape matching.
-    if (all[k][1] < 0 || state_.open_symbols == 0) continue;
-    for (const std::uint8_t primitive : closing_pairs_)
-      if (try_with(rng, primitive, all[k], left, true)) return true;
+    for (const Closers::Match& match : closers.matches) {
+      const Draw drawn = draw({&match.offer, 1}, rng);
+      if (substitute_and_consider(drawn.substitutions, match.primitive, world_->intern(drawn.arguments), all[k], left))
+        return true;
+    }
   }
   return false;
 }

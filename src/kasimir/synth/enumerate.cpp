@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <tuple>
 
 namespace kasimir {
 namespace {
@@ -140,6 +142,10 @@ void Enumeration::finish(const Draft& draft) {
     ++counts_.idle;
     return;
   }
+  if (cluster_ != nullptr) {
+    note(draft);
+    return;
+  }
   if (options_.forms && !forms_.insert(former_.identity(steps)).second) {
     ++counts_.same_form;
     return;
@@ -171,8 +177,8 @@ void Enumeration::extend_by(const Draft& draft, int left, const Candidate& candi
 }
 
 void Enumeration::extend(const Draft& draft, int left) {
-  if (left == 0) {
-    finish(draft);
+  if (left == stop_at_) {
+    prefix_(draft);
     return;
   }
   const auto tensors = static_cast<std::int16_t>(draft.steps.size() + 1);
@@ -193,12 +199,103 @@ void Enumeration::extend(const Draft& draft, int left) {
   }
 }
 
+void Enumeration::list_all(int primitives) {
+  for (choice_ = 0; choice_ < static_cast<int>(world_->options().choices.size()); ++choice_) extend({}, primitives);
+}
+
 LengthCounts Enumeration::list(int primitives, const std::function<void(const EnumeratedKernel&)>& found) {
   KASIMIR_CHECK(primitives >= 1 && primitives <= most_primitives, "{} primitives", primitives);
   counts_ = {};
   found_ = &found;
-  for (choice_ = 0; choice_ < static_cast<int>(world_->options().choices.size()); ++choice_) extend({}, primitives);
+  stop_at_ = 0;
+  prefix_ = [this](const Draft& draft) { finish(draft); };
+  list_all(primitives);
   return counts_;
+}
+
+// --- estimates ----------------------------------------------------------------------------------------------------
+
+/// Counts a kernel of the sample by what it computes; what has no fingerprint counts by its normal form.
+void Enumeration::note(const Draft& draft) {
+  const Identity form = former_.identity(draft.steps);
+  if (forms_.contains(form)) return;
+  const auto function = semantics_.fingerprint(draft.steps, open_symbols(*world_, draft.steps));
+  if (function && functions_.contains(*function)) return;
+  ++cluster_->kept;
+  ++cluster_->functions[function ? std::pair(function->high, function->low) : std::pair(form.high, form.low)];
+}
+
+namespace {
+
+/// The sum over all of `population` from values of some drawn without replacement, and its standard error.
+std::pair<double, double> total_of(const std::vector<double>& values, double population) {
+  const auto n = static_cast<double>(values.size());
+  double sum = 0.0;
+  double squares = 0.0;
+  for (const double value : values) sum += value;
+  for (const double value : values) squares += (value - sum / n) * (value - sum / n);
+  const double left = std::max(0.0, 1.0 - n / population);
+  return {population * sum / n, population * std::sqrt(left * squares / ((n - 1) * n))};
+}
+
+}  // namespace
+
+LengthEstimate Enumeration::estimate(int primitives, std::size_t prefixes, std::uint64_t seed) {
+  KASIMIR_CHECK(primitives >= 2 && primitives <= most_primitives && prefixes >= 2, "{} primitives, {} prefixes",
+                primitives, prefixes);
+  LengthEstimate result;
+  // Vitter's algorithm R: each draft is in the sample with the same probability.
+  std::vector<std::pair<int, Draft>> sample;
+  Rng rng(seed, 0);
+  stop_at_ = 1;
+  prefix_ = [&](const Draft& draft) {
+    const std::uint64_t place = result.prefixes++;
+    if (place < prefixes) {
+      sample.emplace_back(choice_, draft);
+    } else if (const std::uint64_t drawn = rng.below(place + 1); drawn < prefixes) {
+      sample[drawn] = {choice_, draft};
+    }
+  };
+  list_all(primitives);
+  stop_at_ = 0;
+  prefix_ = [this](const Draft& draft) { finish(draft); };
+  result.sampled = sample.size();
+  if (sample.size() < 2) return result;
+
+  std::vector<double> grown;
+  std::vector<double> kept;
+  std::vector<double> distinct;
+  double pairs_within = 0.0;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, double> in_all;
+  for (const auto& [choice, draft] : sample) {
+    Cluster cluster;
+    cluster_ = &cluster;
+    choice_ = choice;
+    counts_ = {};
+    extend(draft, 1);
+    grown.push_back(static_cast<double>(counts_.grown));
+    kept.push_back(static_cast<double>(cluster.kept));
+    distinct.push_back(static_cast<double>(cluster.functions.size()));
+    result.kernels += counts_.grown;
+    for (const auto& [function, count] : cluster.functions) {
+      const auto m = static_cast<double>(count);
+      pairs_within += m * m;
+      in_all[function] += m;
+    }
+  }
+  cluster_ = nullptr;
+  const auto population = static_cast<double>(result.prefixes);
+  const auto n = static_cast<double>(sample.size());
+  std::tie(result.grown, result.grown_error) = total_of(grown, population);
+  std::tie(result.kept, result.kept_error) = total_of(kept, population);
+  result.most_distinct = total_of(distinct, population).first;
+  double pairs = 0.0;
+  for (const auto& [function, count] : in_all) pairs += count * count;
+  // Pairs within a prefix and pairs across two are drawn with different probabilities.
+  const double equal =
+      population / n * pairs_within + population * (population - 1) / (n * (n - 1)) * (pairs - pairs_within);
+  result.least_distinct = equal > 0.0 ? result.kept * result.kept / equal : 0.0;
+  return result;
 }
 
 }  // namespace kasimir

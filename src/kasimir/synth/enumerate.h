@@ -21,6 +21,21 @@ struct LengthCounts {
   std::uint64_t distinct = 0;
 };
 
+/// How many kernels of one length there are, from a sample.
+struct LengthEstimate {
+  std::uint64_t prefixes = 0;  ///< kernels without their last step, that can be completed: counted, not estimated
+  std::uint64_t sampled = 0;   ///< of them, drawn without replacement, each as likely as the others
+  std::uint64_t kernels = 0;   ///< that they were completed to
+  double grown = 0.0;          ///< as LengthCounts::grown
+  double grown_error = 0.0;    ///< its standard error
+  double kept = 0.0;           ///< of them, neither idle nor equal to a shorter kernel that was listed before
+  double kept_error = 0.0;
+  /// Different functions among those are between these two, but for the error of the sample. The least: if a function
+  /// has m kernels, the square of the sum of m is at most the number of functions times the sum of m * m, which pairs
+  /// of equal kernels in the sample show (Cauchy's inequality). The most: kernels of different prefixes all differ.
+  double least_distinct = 0.0, most_distinct = 0.0;
+};
+
 /// A kernel of an enumeration. Points to what lives until the next one.
 struct EnumeratedKernel {
   int choice = 0;
@@ -43,6 +58,13 @@ class Enumeration {
 
   /// All kernels of that many primitives, in a fixed order. @pre 1 <= primitives <= 8
   LengthCounts list(int primitives, const std::function<void(const EnumeratedKernel&)>& found);
+
+  /// Estimates what list() would count: every kernel without its last step is listed, so many of them are drawn, and
+  /// completed in every way. Knuth's estimator with the branches of all levels but the last known (D. E. Knuth,
+  /// Estimating the efficiency of backtrack programs, Mathematics of Computation 29, 1975). Nothing becomes known by
+  /// it.
+  /// @pre 2 <= primitives <= 8, prefixes >= 2
+  LengthEstimate estimate(int primitives, std::size_t prefixes, std::uint64_t seed);
 
  private:
   /// A step that some offer makes; with shape matching, as its arguments and what makes the operands fit.
@@ -68,6 +90,14 @@ class Enumeration {
     std::size_t operator()(const Fingerprint& id) const { return id.low; }
   };
 
+  /// What the completions of one sampled prefix were.
+  struct Cluster {
+    std::uint64_t grown = 0, kept = 0;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> functions;  ///< kept kernels by function
+  };
+
+  void list_all(int primitives);
+  void note(const Draft& draft);
   void extend(const Draft& draft, int left);
   void extend_by(const Draft& draft, int left, const Candidate& candidate, int primitive,
                  std::array<std::int16_t, 2> operands);
@@ -90,6 +120,9 @@ class Enumeration {
   const std::function<void(const EnumeratedKernel&)>* found_ = nullptr;
   LengthCounts counts_;
   int choice_ = 0;
+  int stop_at_ = 0;  ///< steps left at which a draft goes to prefix_
+  std::function<void(const Draft&)> prefix_;
+  Cluster* cluster_ = nullptr;
 };
 
 }  // namespace kasimir

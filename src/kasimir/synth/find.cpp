@@ -226,6 +226,16 @@ Agreement compare(const Target& target, const Kernel& kernel) {
   return fingerprint(*graph, second_seed) == *target.second_fingerprint ? Agreement::field : Agreement::refuted;
 }
 
+Agreement compare(const Kernel& one, const Kernel& other, const std::vector<SiteLoad>& sites) {
+  const auto second = second_site(one, sites);
+  if (!second) return Agreement::field_once;
+  const auto a = at_second(one, *second);
+  const auto b = at_second(other, *second);
+  if (!b.ok()) return Agreement::field_once;
+  if (agree_in_reals(*a, *b)) return Agreement::reals;
+  return fingerprint(*a, second_seed) == fingerprint(*b, second_seed) ? Agreement::field : Agreement::refuted;
+}
+
 FindResult find(const Sampler& sampler, const Target& target, const FindLimits& limits) {
   FindResult result;
   std::vector<SampleMemory> memories;

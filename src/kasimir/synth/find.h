@@ -40,6 +40,9 @@ std::string_view words(Agreement agreement);
 /// (axes of one element aside), with up to 24 ways to tell which is which.
 Agreement compare(const Target& target, const Kernel& kernel);
 
+/// The same of two kernels that met over the finite field, at a site where the first is whole.
+Agreement compare(const Kernel& one, const Kernel& other, const std::vector<SiteLoad>& sites);
+
 struct FindLimits {
   std::uint64_t most_attempts = 1'000'000;
   std::uint64_t most_hits = 1;  ///< the search ends with this one

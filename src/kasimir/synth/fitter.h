@@ -11,6 +11,12 @@ namespace kasimir {
 struct SolverOptions {
   std::int64_t lane = 8;                               ///< free sizes are multiples of it where the site allows
   std::int64_t most_elements = std::int64_t{1} << 21;  ///< of one tensor for one image (Canvas's limit)
+  /// Where a site uses less of its binding limit than this with values on the lane, it takes values between them:
+  /// multiples of half the lane, of a quarter of it, .., as far as needed. 0: never.
+  double enough_use = 0.99;
+  /// A width / Co is at most so many times the smallest one of its symbol over the sites, where that keeps the lower
+  /// limits. Infinite: any. Of budgets for each site.
+  double most_imbalance = 2.0;
 };
 
 /// Why there are no values, as numbers; explain() puts it into words.
@@ -122,6 +128,10 @@ class FitProblem {
   [[nodiscard]] FitBlock block(std::size_t number) const;
   [[nodiscard]] int raising_passes() const;
   void fit_alone();
+  void raise_alone();
+  void fill_up(const SolverOptions& options, FitSolution& solution);
+  bool cap_widths(double most_imbalance);
+  void balance(double most_imbalance, FitSolution& solution);
   void fit_together();
   void place_together(double ratio, std::uint8_t pinned);
   [[nodiscard]] bool totals_fit(double ratio, std::uint8_t pinned);
@@ -175,6 +185,11 @@ class FitProblem {
   std::vector<Widths> widths_, common_;  ///< by block
   std::vector<Lanes> own_ratio_;
   FitSolution spare_;
+  struct Cap {
+    std::size_t symbol, site;
+    double before;
+  };
+  std::vector<Cap> caps_;
 };
 
 }  // namespace kasimir

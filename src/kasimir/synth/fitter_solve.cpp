@@ -53,10 +53,73 @@ void FitProblem::fit_alone() {
       }
       common_[b] = widths;
     }
-    for (int pass = 0; pass < raising_passes(); ++pass)
-      for (const std::uint8_t symbol : symbols()) raise_width(of, symbol, of.most(symbol), widths);
-    if (one_line) common_[b] = widths;
   }
+  raise_alone();
+}
+
+/// Raises every symbol at every site as far as the limits of the site allow.
+void FitProblem::raise_alone() {
+  const bool one_line = symbol_count_ == 1 && curved_ == 0;
+  for (std::size_t b = 0; b < blocks_; ++b) {
+    const FitBlock of = block(b);
+    for (int pass = 0; pass < raising_passes(); ++pass)
+      for (const std::uint8_t symbol : symbols()) raise_width(of, symbol, of.most(symbol), widths_[b]);
+    if (one_line) common_[b] = widths_[b];
+  }
+}
+
+/// Where one step of the lane is a large part of the budget, finer values: lane by lane, at the sites that need them.
+void FitProblem::fill_up(const SolverOptions& options, FitSolution& solution) {
+  std::uint8_t priced = 0;
+  for (std::size_t i = 0; i < at_sites_count_; ++i)
+    for (const FitTerm& term : costs_[at_sites_[i]].terms())
+      for (std::size_t k = 0; k < term.count; ++k) priced = static_cast<std::uint8_t>(priced | 1U << term.used[k]);
+  for (std::int64_t lane = options.lane / 2; lane >= 1; lane /= 2) {
+    bool finer = false;
+    for (std::size_t site = 0; site < loads_.size(); ++site) {
+      if (solution.use[site] >= options.enough_use) continue;
+      for (const std::uint8_t symbol : symbols())
+        finer = ((priced >> symbol & 1U) != 0 && lattices_.refine(symbol, site, lane)) || finer;
+    }
+    if (!finer) continue;
+    raise_alone();
+    judge_widths(solution);
+  }
+  collect(widths_, solution.values);
+  collect(common_, solution.common);
+}
+
+/// Takes values from lattices whose site is much wider than the narrowest one; false if no site is.
+bool FitProblem::cap_widths(double most_imbalance) {
+  constexpr double rounding = 1 + 1e-9;
+  caps_.clear();
+  for (const std::uint8_t symbol : symbols()) {
+    if ((negative_ >> symbol & 1U) != 0 || lattices_.is_list(symbol)) continue;
+    const auto ratio = [&](std::size_t site) {
+      return widths_[site / Lanes::width].of[symbol].at[site % Lanes::width] /
+             co_[site / Lanes::width].at[site % Lanes::width];
+    };
+    double narrowest = ratio(0);
+    for (std::size_t site = 1; site < loads_.size(); ++site) narrowest = std::min(narrowest, ratio(site));
+    for (std::size_t site = 0; site < loads_.size(); ++site) {
+      if (ratio(site) <= narrowest * most_imbalance * rounding) continue;
+      const double most = narrowest * most_imbalance * co_[site / Lanes::width].at[site % Lanes::width];
+      caps_.push_back({symbol, site, lattices_.cap(symbol, site, most * rounding)});
+    }
+  }
+  return !caps_.empty();
+}
+
+/// Fits again with sites less wide that are much wider than others, unless some lower limit needs that.
+void FitProblem::balance(double most_imbalance, FitSolution& solution) {
+  if (!cap_widths(most_imbalance)) return;
+  std::swap(solution, spare_);
+  fit_alone();
+  collect(widths_, solution.values);
+  collect(common_, solution.common);
+  if (judge_widths(solution).ok()) return;
+  std::swap(solution, spare_);
+  for (const Cap& cap : caps_) lattices_.uncap(cap.symbol, cap.site, cap.before);
 }
 
 // --- all sites together, under limits on the sum ------------------------------------------------------------------
@@ -236,6 +299,10 @@ FitFailure FitProblem::solve(const Budget& budget, const SolverOptions& options,
   collect(common_, into.common);
   const FitFailure failure = judge_widths(into);
   if (failure.why == FitFailure::Why::below && symbol_count_ > 1) return repair(into);
+  if (failure.ok() && symbol_count_ > 0 && on_sum_count_ == 0 && at_sites_count_ > 0) {
+    fill_up(options, into);
+    balance(options.most_imbalance, into);
+  }
   return failure;
 }
 

@@ -45,9 +45,7 @@ Growth::Growth(World& world, const GrowthLimits& limits, const CostLines& lines,
   for (std::size_t i = 0; i < composites_.size(); ++i) kinds.push_back(limits.composites * composites_.weight(i));
   KASIMIR_CHECK(kinds.size() <= 256, "{} primitives and composites", kinds.size());
   kinds_ = spread(kinds);
-  for (std::size_t i = 0; i < catalog.size(); ++i)
-    if (weights[i] > 0.0 && catalog[i]->operands == 2 && catalog[i]->closing_weight > 0.0)
-      closing_pairs_.push_back(static_cast<std::uint8_t>(i));
+  if (limits.successor_share > 0.0) prepare_successors(weights);
   bounds_.resize(2 * costs * static_cast<std::size_t>(world.lanes()));
   scratch_.resize(bounds_.size());
   none_.assign(bounds_.size(), 0.0F);
@@ -62,8 +60,23 @@ Growth::Growth(World& world, const GrowthLimits& limits, const CostLines& lines,
             .stuck = world.rule_id("growth: some step leads on"),
             .channels = world.rule_id("growth: a composite is put on a tensor with channels"),
             .room = world.rule_id("growth: a composite has room in the steps that are left"),
-            .length = world.rule_id("growth: the length is within its limits")};
+            .length = world.rule_id("growth: the length is within its limits"),
+            .successor = world.rule_id("growth: something is known to follow what made the tensor")};
   refused_.assign(World::most_rules, 0);
+}
+
+void Growth::prepare_successors(const std::vector<double>& weights) {
+  const auto names = primitive_names(world_->catalog());
+  const auto number = [&](const std::string& name) {
+    return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+  };
+  std::vector<std::vector<double>> rows(names.size() + 1, std::vector<double>(names.size(), 0.0));
+  for (const Successor& one : limits_->successors.empty() ? default_successors() : limits_->successors) {
+    const std::size_t row = one.producer == successor_input ? 0 : number(one.producer) + 1;
+    const std::size_t consumer = number(one.consumer);
+    if (row < rows.size() && consumer < names.size() && weights[consumer] > 0.0) rows[row][consumer] = one.weight;
+  }
+  for (const auto& row : rows) successors_.push_back(spread(row));
 }
 
 void Growth::push(const Node& node) {
@@ -74,14 +87,45 @@ void Growth::push(const Node& node) {
   state_.nearest_full[1] = std::min<int>(state_.nearest_full[1], node.sure_steps);
 }
 
+namespace {
+
+// Move::signs, of the facts with these names.
+constexpr std::uint8_t nonnegative_sign = 1;
+constexpr std::uint8_t keeps_nonnegative_sign = 2;
+constexpr std::uint8_t identity_on_nonnegative_sign = 4;
+
+}  // namespace
+
+/// The move with its facts, worked out at first use.
+const Move& Growth::known(MoveId id) const {
+  if (world_->move(id).step == no_id) {
+    const StepFacts& facts = pairs_->facts(id);
+    const auto sign = [&](Trait trait, std::uint8_t bit) { return facts.is(trait) ? bit : 0; };
+    world_->note_step(id, &facts,
+                      static_cast<std::uint8_t>(sign(Trait::nonnegative, nonnegative_sign) |
+                                                sign(Trait::keeps_nonnegative, keeps_nonnegative_sign) |
+                                                sign(Trait::identity_on_nonnegative, identity_on_nonnegative_sign)));
+  }
+  return world_->move(id);
+}
+
 /// Whether the values of the result are known not to be negative.
 bool Growth::nonnegative(MoveId id, Tensors operands) const {
   if (!limits_->local_rules) return false;
-  const StepFacts& facts = pairs_->facts(id);
-  if (facts.is(Trait::nonnegative)) return true;
-  return facts.is(Trait::keeps_nonnegative) && std::ranges::all_of(operands, [&](std::int16_t tensor) {
+  const std::uint8_t signs = known(id).signs;
+  if ((signs & nonnegative_sign) != 0) return true;
+  return (signs & keeps_nonnegative_sign) != 0 && std::ranges::all_of(operands, [&](std::int16_t tensor) {
            return tensor < 0 || state_.node[static_cast<std::size_t>(tensor)].nonnegative;
          });
+}
+
+/// NormalFormer::wastes() with a memory of its own: the same few thousand pairs are most of the questions.
+bool Growth::wastes(MoveId producer, MoveId consumer) const {
+  const auto step = [&](MoveId id) { return static_cast<std::uint64_t>(known(id).step); };
+  const std::uint64_t pair = (step(producer) << 32U) | (step(consumer) << 1U);
+  std::uint64_t& asked = asked_pairs_[mix_bits(pair) % most_asked];
+  if ((asked & ~std::uint64_t{1}) != pair) asked = pair | (pairs_->wastes(producer, consumer) ? 1U : 0U);
+  return (asked & 1U) != 0;
 }
 
 void Growth::clear(std::uint64_t missing) {
@@ -174,14 +218,14 @@ bool Growth::repeats(const Move& move, MoveId id, Tensors operands) const {
 /// The move changes nothing because of the sign of its operand.
 bool Growth::idles_by_sign(MoveId id, Tensors operands) const {
   return limits_->local_rules && state_.node[static_cast<std::size_t>(operands[0])].nonnegative &&
-         pairs_->facts(id).is(Trait::identity_on_nonnegative);
+         (known(id).signs & identity_on_nonnegative_sign) != 0;
 }
 
 /// An operand that nothing else reads yet and the move leave one of their steps idle.
 bool Growth::idles_by_pair(MoveId id, Tensors operands) const {
   return limits_->local_rules && std::ranges::any_of(operands, [&](std::int16_t tensor) {
            return tensor > 0 && is_open(tensor) &&
-                  pairs_->wastes(state_.steps[static_cast<std::size_t>(tensor) - 1].written.move, id);
+                  wastes(state_.steps[static_cast<std::size_t>(tensor) - 1].written.move, id);
          });
 }
 
@@ -200,18 +244,20 @@ std::uint64_t Growth::missing_after(const Move& move) const {
 }
 
 bool Growth::consider(WrittenMove written, Tensors operands, int left) {
-  const Move move = world_->move(written.move);
-  if (!move.legal()) return refuse(move.rule);
-  const std::uint64_t missing = missing_after(move);
-  const int slack = left - 1 - std::max(distance(false, &move, operands), std::popcount(missing));
+  const Move& outline = world_->move(written.move);
+  if (!outline.legal()) return refuse(outline.rule);
+  const std::uint64_t missing = missing_after(outline);
+  const int slack = left - 1 - std::max(distance(false, &outline, operands), std::popcount(missing));
   // With one step left all that could end the kernel is known: the estimate, which counts a step for each of two
   // tensors that one step may make ready together, is not asked.
   if (slack < 0 && (left != 2 || std::popcount(missing) > 1)) return refuse(rules_.reach);
-  if (repeats(move, written.move, operands)) return refuse(rules_.repeat);
-  if (idles_by_sign(written.move, operands) || idles_by_pair(written.move, operands)) return refuse(rules_.idle);
+  if (repeats(outline, written.move, operands)) return refuse(rules_.repeat);
   if (width_after(operands) > limits_->max_width) return refuse(rules_.width);
+  const Move move = world_->whole_move(written.move);
+  if (!move.legal()) return refuse(move.rule);
   if (const std::int32_t rule = too_dear(move); rule != no_id) return refuse(rule);
   if (left == 1 && !dear_enough(move)) return refuse(rules_.low);
+  if (idles_by_sign(written.move, operands) || idles_by_pair(written.move, operands)) return refuse(rules_.idle);
   constexpr int near = 4;  // what closing costs matters when it comes near
   if (left > 1 && left <= near)
     if (const std::int32_t rule = cannot_end(written.move, operands, left, slack); rule != no_id) return refuse(rule);
@@ -234,26 +280,23 @@ void Growth::take(WrittenMove written, const Move& move, Tensors operands) {
 }
 
 /// Shape matching: one symbol gets a value in the whole kernel, so every step is worked out again.
-bool Growth::substitute_and_consider(const Offer& offer, int primitive, const std::vector<Argument>& arguments,
+bool Growth::substitute_and_consider(std::span<const Substitution> by, int primitive, ArgumentsId arguments,
                                      Tensors operands, int left) {
-  KASIMIR_CHECK(offer.substitutions.size() == 1, "{} substitutions", offer.substitutions.size());
-  const auto all = without_gap(offer.substitutions.front(), state_.open_symbols);
+  KASIMIR_CHECK(by.size() == 1, "{} substitutions", by.size());
+  const std::int32_t all = world_->intern(by.front(), state_.open_symbols);
   save(before_);
   const State& before = before_.state;
   const auto undo = [&] {
     restore(before_);
     return false;
   };
-  const auto again = [&](int number, ArgumentsId values, Tensors tensors) {
-    const ArgumentsId written = world_->substituted(values, all);
-    return WrittenMove{world_->apply(number, shapes_of(tensors), written, choice_), written};
-  };
   clear(before.missing);
   for (int i = 0; i + 1 < before.nodes; ++i) {
     const GrownStep& step = before.steps[static_cast<std::size_t>(i)];
-    const Move old = world_->move(step.written.move);
-    const WrittenMove written =
-        old.open_symbols == 0 ? step.written : again(old.primitive, step.written.arguments, step.operands);
+    const Move& old = world_->move(step.written.move);
+    const WrittenMove written = old.open_symbols == 0
+                                    ? step.written
+                                    : world_->substituted(step.written, shapes_of(step.operands), all, choice_);
     const Move move = world_->move(written.move);
     if (!move.legal()) {
       refuse(move.rule);
@@ -261,7 +304,8 @@ bool Growth::substitute_and_consider(const Offer& offer, int primitive, const st
     }
     take(written, move, step.operands);
   }
-  return consider(again(primitive, world_->intern(arguments), operands), operands, left) || undo();
+  const ArgumentsId own = world_->substituted(arguments, all);
+  return consider({world_->sketch(primitive, shapes_of(operands), own, choice_), own}, operands, left) || undo();
 }
 
 std::int16_t Growth::draw_tensor(Rng& rng) const {
@@ -274,19 +318,36 @@ std::int16_t Growth::draw_tensor(Rng& rng) const {
 bool Growth::try_one(Rng& rng, int primitive, int left) {
   Tensors operands{draw_tensor(rng), -1};
   if (operand_counts_[static_cast<std::size_t>(primitive)] == 2) operands[1] = draw_tensor(rng);
-  return try_with(rng, primitive, operands, left, false);
+  return try_with(rng, primitive, operands, left);
 }
 
-bool Growth::try_with(Rng& rng, int primitive, Tensors operands, int left, bool closing) {
+/// A tensor, then a primitive that is known to follow what made it.
+bool Growth::try_successor(Rng& rng, int left) {
+  const std::int16_t tensor = draw_tensor(rng);
+  const std::size_t producer =
+      tensor == 0
+          ? 0
+          : std::size_t{1} + world_->move(state_.steps[static_cast<std::size_t>(tensor) - 1].written.move).primitive;
+  if (successors_[producer].empty()) return refuse(rules_.successor);
+  const std::uint8_t primitive = rng.pick(successors_[producer]);
+  Tensors operands{tensor, -1};
+  if (operand_counts_[primitive] == 2) {
+    operands[1] = draw_tensor(rng);
+    if (rng.chance(0.5)) std::swap(operands[0], operands[1]);
+  }
+  return try_with(rng, primitive, operands, left);
+}
+
+bool Growth::try_with(Rng& rng, int primitive, Tensors operands, int left) {
   if (operands[0] == operands[1]) return refuse(rules_.repeat);
   const Operands shapes = shapes_of(operands);
-  const MoveTable table = world_->table(primitive, shapes, state_.open_symbols, closing);
+  const MoveTable table = world_->table(primitive, shapes, state_.open_symbols);
   if (table.ways == 0) return refuse(table.rule);
   const DrawnMove drawn = world_->draw(table, rng);
-  if (drawn.way.substitutes)
-    return substitute_and_consider(world_->offer(table, drawn), primitive, world_->arguments_at(table, drawn), operands,
-                                   left);
-  return consider(world_->resolve(primitive, shapes, table, drawn, choice_), operands, left);
+  if (world_->way(drawn).substitutes)
+    return substitute_and_consider(world_->offer(table, drawn).substitutions, primitive,
+                                   world_->arguments_at(table, drawn), operands, left);
+  return consider(world_->sketch(primitive, shapes, table, drawn, choice_), operands, left);
 }
 
 /// The number of steps that were taken, 0 if none leads on.
@@ -300,6 +361,10 @@ int Growth::grow_step(Rng& rng, int left) {
   if (std::max(distance(false, nullptr, nothing), needed) >= left) free_tries = 0;
   const auto primitives = static_cast<int>(operand_counts_.size());
   for (int i = 0; i < free_tries; ++i) {
+    if (!successors_.empty() && rng.chance(limits_->successor_share)) {
+      if (try_successor(rng, left)) return 1;
+      continue;
+    }
     const int kind = draw_kind(rng);
     const int taken = kind < primitives ? static_cast<int>(try_one(rng, kind, left))
                                         : try_composite(rng, static_cast<std::size_t>(kind - primitives), left);
@@ -367,7 +432,7 @@ Kernel written(const World& world, std::span<const GrownStep> steps, bool in_sym
     const MoveId id = grown.written.move;
     Step step{world.catalog()[world.move(id).primitive],
               {},
-              world.arguments(in_symbols ? grown.written.arguments : world.details(id).arguments)};
+              world.arguments(in_symbols ? grown.written.arguments : world.application(id).arguments)};
     for (const std::int16_t operand : grown.operands)
       if (operand >= 0) step.operands.push_back(operand);
     kernel.steps.push_back(std::move(step));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kasimir/synth/composite.h"
+#include "kasimir/synth/successors.h"
 
 #include <algorithm>
 #include <span>
@@ -19,6 +20,10 @@ struct GrowthLimits {
   bool weights_may_depend_on_resolution = false;
   bool local_rules = true;   ///< no step that a neighbour makes idle (NormalFormer::waste)
   double composites = 0.05;  ///< how often each composite is tried, if a primitive of weight 1 is tried once; 0: never
+
+  /// Of the free draws, the share that first draws a tensor and then a primitive that is known to follow what made it.
+  double successor_share = 0.0;
+  std::vector<Successor> successors;  ///< which those are; empty: default_successors()
 
   static constexpr int most_primitives = 40;
   static constexpr int most_width = 8;
@@ -138,16 +143,20 @@ class Growth {
   int grow_step(Rng& rng, int left);
   [[nodiscard]] std::int16_t draw_tensor(Rng& rng) const;
   bool try_one(Rng& rng, int primitive, int left);
+  bool try_successor(Rng& rng, int left);
+  bool try_with(Rng& rng, int primitive, Tensors operands, int left);
+  void prepare_successors(const std::vector<double>& weights);
   int try_composite(Rng& rng, std::size_t number, int left);
-  bool try_with(Rng& rng, int primitive, Tensors operands, int left, bool closing);
   static constexpr std::size_t most_closing = 80;
   std::size_t closing_operands(Rng& rng, std::array<Tensors, most_closing>& all) const;
   bool try_closing(Rng& rng, int left);
   bool consider(WrittenMove written, Tensors operands, int left);
-  bool substitute_and_consider(const Offer& offer, int primitive, const std::vector<Argument>& arguments,
-                               Tensors operands, int left);
+  bool substitute_and_consider(std::span<const Substitution> by, int primitive, ArgumentsId arguments, Tensors operands,
+                               int left);
   void take(WrittenMove written, const Move& move, Tensors operands);
   void push(const Node& node);
+  [[nodiscard]] const Move& known(MoveId id) const;
+  [[nodiscard]] bool wastes(MoveId producer, MoveId consumer) const;
   [[nodiscard]] bool nonnegative(MoveId id, Tensors operands) const;
   [[nodiscard]] Operands shapes_of(Tensors operands) const;
   [[nodiscard]] int distance(bool careful, const Move* next, Tensors consumed) const;
@@ -167,15 +176,19 @@ class Growth {
     return false;
   }
 
+  static constexpr std::size_t most_asked = 32768;  ///< a quarter of a megabyte: they stay in the second-level cache
+
   World* world_;
   const GrowthLimits* limits_;
   const CostLines* lines_;
   NormalFormer* pairs_;
+  /// By a hash of the pair: Move::step of both in 31 bits each, then whether they waste.
+  mutable std::vector<std::uint64_t> asked_pairs_ = std::vector<std::uint64_t>(most_asked, ~std::uint64_t{0});
   CompositeSet composites_;
-  std::vector<std::uint8_t> kinds_;  ///< primitives, then composites, as often as their weights say
+  std::vector<std::uint8_t> kinds_;                    ///< primitives, then composites, as often as their weights say
+  std::vector<std::vector<std::uint8_t>> successors_;  ///< the same by producer: the input, then the primitives
   std::vector<std::uint8_t> operand_counts_;
-  std::vector<std::uint8_t> closing_pairs_;  ///< primitives of two operands that may close
-  std::vector<int> required_;                ///< primitives that must occur
+  std::vector<int> required_;  ///< primitives that must occur
   State state_;
   std::vector<float> bounds_;  ///< sums of Move::bounds
   std::vector<float> scratch_, none_;
@@ -190,7 +203,7 @@ class Growth {
   std::int64_t composite_steps_ = 0;
   std::vector<std::int64_t> refused_;
   struct Rules {
-    std::int32_t repeat, idle, reach, width, macs, params, low, end, stuck, channels, room, length;
+    std::int32_t repeat, idle, reach, width, macs, params, low, end, stuck, channels, room, length, successor;
   } rules_{};
 };
 

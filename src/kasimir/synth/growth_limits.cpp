@@ -26,6 +26,8 @@ void GrowthLimits::check(Catalog catalog) const {
     throw input_error("a width of {} was asked for; it must lie within 1..{}", max_width, most_width);
   if (!(composites >= 0.0 && composites <= most_composites))
     throw input_error("composites were given the weight {}; it must lie within 0..{}", composites, most_composites);
+  if (!(successor_share >= 0.0 && successor_share <= 1.0))
+    throw input_error("successors were given {} of the draws; the share must lie within 0..1", successor_share);
 }
 
 CostLines::CostLines(std::span<const SiteLoad> loads, const Budget& budget, int lanes) {

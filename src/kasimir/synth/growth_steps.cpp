@@ -43,7 +43,7 @@ bool Growth::has_idle_pair() const {
   return std::ranges::any_of(steps(), [&](const GrownStep& step) {
     return std::ranges::any_of(step.operands, [&](std::int16_t operand) {
       return operand > 0 && reads[static_cast<std::size_t>(operand)] == 1 &&
-             pairs_->wastes(state_.steps[static_cast<std::size_t>(operand) - 1].written.move, step.written.move);
+             wastes(state_.steps[static_cast<std::size_t>(operand) - 1].written.move, step.written.move);
     });
   });
 }

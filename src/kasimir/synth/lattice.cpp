@@ -245,6 +245,20 @@ std::optional<Lattices::Empty> Lattices::prepare(std::int64_t lane, std::span<co
   return full;
 }
 
+bool Lattices::refine(std::size_t symbol, std::size_t site, std::int64_t lane) {
+  if (is_list(symbol)) return false;
+  const auto coarse = static_cast<double>(lcm_or_beyond(lane, static_cast<std::int64_t>(row(fine_, symbol, site))));
+  if (coarse >= row(coarse_, symbol, site)) return false;
+  put(coarse_, symbol, site, coarse);
+  return true;
+}
+
+double Lattices::cap(std::size_t symbol, std::size_t site, double most) {
+  const double before = row(most_, symbol, site);
+  if (!is_list(symbol)) put(most_, symbol, site, std::max(row(least_, symbol, site), std::min(before, most)));
+  return before;
+}
+
 /// What the sizes with several symbols leave to one of them once the others are numbers; nothing if they leave nothing.
 std::optional<Lattices::Step> Lattices::joint_step(std::size_t symbol, std::size_t site, const FreeValues& values,
                                                    std::uint8_t chosen) const {

@@ -53,6 +53,14 @@ class Lattices {
   /// Symbols whose values the rows do not describe: those with divisors, and those in sizes with several symbols.
   [[nodiscard]] std::uint8_t special() const { return static_cast<std::uint8_t>(listed_ | joint_symbols_); }
 
+  // Changes to one lattice that is no list, until the next prepare().
+  /// Values on a finer lane belong to it too; false if that changes nothing.
+  bool refine(std::size_t symbol, std::size_t site, std::int64_t lane);
+  /// Values above do not belong to it any more, unless all are; returns what was the largest before.
+  double cap(std::size_t symbol, std::size_t site, double most);
+  void uncap(std::size_t symbol, std::size_t site, double most) { put(most_, symbol, site, most); }
+  [[nodiscard]] bool is_list(std::size_t symbol) const { return (listed_ >> symbol & 1U) != 0; }
+
   /// The largest value <= aim, else the least one above, with which the sizes are whole whose symbols are all chosen;
   /// 0 if there is none. `chosen`: the symbols that have their value in `values`.
   [[nodiscard]] std::int64_t snap(std::size_t symbol, std::size_t site, double aim, const FreeValues& values,
@@ -102,7 +110,6 @@ class Lattices {
   void put(std::vector<Lanes>& rows, std::size_t symbol, std::size_t site, double value) {
     rows[cell(symbol, site / Lanes::width)].at[site % Lanes::width] = value;
   }
-  [[nodiscard]] bool is_list(std::size_t symbol) const { return (listed_ >> symbol & 1U) != 0; }
   void spread(std::size_t symbol);
   bool prepare_uniform(std::size_t symbol, std::int64_t lane, std::span<const Lanes> memory);
   std::optional<Empty> prepare_each(std::size_t symbol, std::int64_t lane, std::span<const Lanes> memory);

@@ -57,10 +57,10 @@ class Mutator {
   std::optional<Sketch::Step> draw(Rng& rng, int primitive, Tensors operands) {
     if (operands[0] == operands[1]) return std::nullopt;
     const Operands shapes = shapes_of(*world_, steps_, operands);
-    const MoveTable table = world_->table(primitive, shapes, open_, false);
+    const MoveTable table = world_->table(primitive, shapes, open_);
     if (table.ways == 0) return std::nullopt;
     const DrawnMove drawn = world_->draw(table, rng);
-    if (drawn.way.substitutes) return std::nullopt;
+    if (world_->way(drawn).substitutes) return std::nullopt;
     const WrittenMove written = world_->resolve(primitive, shapes, table, drawn, choice_);
     if (!world_->move(written.move).legal()) return std::nullopt;
     return Sketch::Step{primitive, written.arguments, operands};

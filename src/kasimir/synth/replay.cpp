@@ -54,7 +54,7 @@ std::optional<Rejection> check_uses(const Kernel& kernel) {
 
 /// The arguments of a move without choice symbols.
 const std::vector<Argument>& plain(const World& world, MoveId move) {
-  return world.arguments(world.details(move).arguments);
+  return world.arguments(world.application(move).arguments);
 }
 
 /// What the fresh symbol must be for the option to be the step: `option` differs from `step` only in sizes that are
@@ -259,6 +259,16 @@ bool any_combination(const Offer& offer, const std::function<bool(const std::vec
   }
 }
 
+namespace {
+
+/// The offer without options that have no weight and so are never drawn.
+Offer drawable(Offer offer) {
+  for (auto& options : offer.options) std::erase_if(options, [](const Option& option) { return option.weight <= 0.0; });
+  return offer;
+}
+
+}  // namespace
+
 bool offered(World& world, std::span<const GrownStep> steps, std::size_t k, int choice) {
   const GrownStep& step = steps[k];
   const int primitive = world.move(step.written.move).primitive;
@@ -275,7 +285,7 @@ bool offered(World& world, std::span<const GrownStep> steps, std::size_t k, int 
     if (closing && record.closing_weight <= 0.0) continue;
     // Free growth proposes with the symbols that are open; steps that close, as if there were none.
     for (const Offer& offer : offers_of(world, primitive, operands, closing ? 0 : open, closing))
-      if (offer.substitutions.empty() && any_combination(offer, is_step)) return true;
+      if (offer.weight > 0.0 && offer.substitutions.empty() && any_combination(drawable(offer), is_step)) return true;
   }
   if (open >= World::most_open) return false;
   Unmatched unmatched(world, steps, k, open, choice);
@@ -285,7 +295,7 @@ bool offered(World& world, std::span<const GrownStep> steps, std::size_t k, int 
     return value && world.move(move).legal() && unmatched.is_matched_later(move, *value);
   };
   return std::ranges::any_of(offers_of(world, primitive, operands, open, false), [&](const Offer& offer) {
-    return offer.substitutions.empty() && any_combination(offer, becomes_step);
+    return offer.weight > 0.0 && offer.substitutions.empty() && any_combination(drawable(offer), becomes_step);
   });
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/sampler.h"
 
+#include "kasimir/base/near_miss.h"
 #include "kasimir/base/threads.h"
+#include "kasimir/synth/find.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace kasimir {
@@ -93,6 +96,9 @@ Identity SampleMemory::identity() { return place_->former.identity(place_->growt
 std::optional<Fingerprint> SampleMemory::fingerprint() {
   return place_->semantics.fingerprint(place_->growth.steps(), place_->growth.open_symbols());
 }
+Semantics::Waste SampleMemory::waste() {
+  return place_->semantics.waste(place_->growth.steps(), place_->growth.open_symbols());
+}
 std::uint64_t SampleMemory::weight_sizes() { return place_->semantics.weight_sizes(place_->growth.steps()); }
 Identity SampleMemory::identity_of(std::span<const GrownStep> steps) { return place_->former.identity(steps); }
 const Growth& SampleMemory::growth() const { return place_->growth; }
@@ -114,13 +120,35 @@ std::optional<Rejection> Sampler::draw(std::uint64_t index, SampleMemory& memory
   bound(memory);
   SampleMemory::Place& place = *memory.place_;
   Rng rng(seed_, index);
+  // A preference, not a rule: what uses little of the budget may still come.
+  constexpr int most_wasteful = 8;
+  constexpr int most_runs = 3;
+  int wasteful = 0;
+  int runs = 1;
   FitFailure failure;
-  for (bool grown = place.growth.run(rng); grown; grown = place.growth.again(rng)) {
+  for (bool grown = place.growth.run(rng); grown;) {
     failure = solve(memory);
-    if (failure.ok()) return std::nullopt;
+    if (failure.ok() && (wasteful == most_wasteful || uses_budget(place.solution, place.growth.open_symbols())))
+      return std::nullopt;
+    wasteful += failure.ok() ? 1 : 0;
+    grown = place.growth.again(rng);
+    if (grown || wasteful == 0 || runs == most_runs) continue;
+    wasteful = ++runs == most_runs ? most_wasteful : most_wasteful / 2;
+    grown = place.growth.run(rng);
   }
   if (!failure.ok()) return explain(failure, options_.budget, sites_, options_.solver);
   return Rejection{place.world.rule(place.growth.failure()), place.growth.failure_example()};
+}
+
+/// Whether free sizes use the upper limit of a band up, at the site where they use most of it. What a kernel without
+/// free sizes costs is as it is.
+bool Sampler::uses_budget(const FitSolution& solution, int open_symbols) const {
+  const auto is_band = [&](CostKind kind) {
+    const Limit& limit = options_.budget[kind];
+    return limit.low > 0.0 && limit.high < std::numeric_limits<double>::infinity();
+  };
+  if (open_symbols == 0 || std::ranges::none_of(all_cost_kinds, is_band)) return true;
+  return std::max(std::ranges::max(solution.use), solution.objective.use) >= options_.solver.enough_use;
 }
 
 /// Costs and conditions of the steps as the budget solver takes them.
@@ -130,9 +158,9 @@ void Sampler::pose(SampleMemory::Place& place) const {
   problem.reset(static_cast<std::uint8_t>((1U << static_cast<unsigned>(growth.open_symbols())) - 1U));
   constexpr Powers none{};
   for (const GrownStep& step : growth.steps()) {
-    const MoveDetails& details = place.world.details(step.written.move);
-    problem.add_macs(none, details.fixed_macs);
-    problem.add_params(none, details.fixed_params);
+    const MoveCosts& details = place.world.costs(step.written.move);
+    if (details.any_macs) problem.add_macs(none, details.fixed_macs);
+    if (details.any_params) problem.add_params(none, details.fixed_params);
     if (options_.budget.bytes.given()) problem.add_bytes(none, details.fixed_bytes);
     if (growth.world().move(step.written.move).open_symbols == 0) continue;
     for (const FreeTerm& term : details.macs) problem.add_macs(term.powers, term.factor);
@@ -174,6 +202,19 @@ std::optional<Rejection> Sampler::unwanted(Sampled& sampled) const {
   return broken_rule(rules, sampled.kernel, *labels, sites);
 }
 
+/// What rules about labels say counts instead.
+std::optional<Rejection> Sampler::wasteful(const Kernel& kernel, Semantics::Waste waste) const {
+  const auto ruled = [&](LabelName label) {
+    return std::ranges::find(options_.wanted.labels, label, &LabelRule::label) != options_.wanted.labels.end();
+  };
+  if (waste.blind && !ruled(LabelName::blind))
+    return Rejection{"screen: every output channel changes with the input", ""};
+  if (waste.idle_step != no_id && !ruled(LabelName::idle))
+    return Rejection{"screen: no step may be left out",
+                     fmt::format("`{}`", str(kernel.steps[static_cast<std::size_t>(waste.idle_step)]))};
+  return std::nullopt;
+}
+
 Kernel Sampler::kernel(const SampleMemory& memory) const {
   const Growth& growth = memory.growth();
   Kernel kernel = to_kernel(growth.world(), growth.choice(), growth.steps());
@@ -211,6 +252,10 @@ Outcome<Sampled> Sampler::describe(std::uint64_t index, const SampleMemory& memo
   if (!found.ok()) return found.rejection();
   sampled.label = *found;
   if (auto reason = unwanted(sampled)) return *reason;
+  if (options_.wanted.allow_waste) return sampled;
+  SampleMemory::Place& place = *memory.place_;
+  const auto waste = place.semantics.waste(place.growth.steps(), place.growth.open_symbols());
+  if (auto reason = wasteful(sampled.kernel, waste)) return *reason;
   return sampled;
 }
 
@@ -245,6 +290,7 @@ SampleStats sample(const Sampler& sampler, std::size_t count, std::uint64_t most
   SampleStats stats;
   std::unordered_set<std::string> texts;
   std::unordered_set<std::uint64_t> functions;
+  std::map<Fingerprint, Kernel> first_of;  // what was kept, to compare what seems to be the same function
   constexpr std::uint64_t per_thread = 32;
   std::vector<SampleMemory> memories;
   for (int t = 0; t < std::max(threads, 1); ++t) memories.emplace_back(sampler);
@@ -259,7 +305,8 @@ SampleStats sample(const Sampler& sampler, std::size_t count, std::uint64_t most
       const Outcome<Sampled>& result = *block.results[i];
       if (!result.ok()) {
         ++stats.rejected[result.rejection().rule];
-        stats.example[result.rejection().rule] = result.rejection().with;
+        const Rejection& reason = result.rejection();
+        keep_nearest(stats.nearest[reason.rule], reason.rule, reason.with);
         continue;
       }
       ++stats.legal;
@@ -268,9 +315,15 @@ SampleStats sample(const Sampler& sampler, std::size_t count, std::uint64_t most
         continue;
       }
       if (seen != nullptr) {
-        const Novelty novelty = seen->add(*result->kin);
+        const auto& kin = *result->kin;
+        const auto differs = [&] {
+          const auto met = kin.function ? first_of.find(*kin.function) : first_of.end();
+          return met != first_of.end() && compare(met->second, result->kernel, sampler.sites()) == Agreement::refuted;
+        };
+        const Novelty novelty = seen->add(kin, differs);
         ++stats.seen[static_cast<std::size_t>(novelty)];
         if (!worth_keeping(novelty)) continue;
+        if (kin.function) first_of.try_emplace(*kin.function, result->kernel);
       }
       if (!functions.insert(result->label.fingerprint).second) ++stats.same_function;
       ++kept;

@@ -20,6 +20,7 @@ struct Wanted {
   bool channel_mixing = true;
   bool neighbourhood = true;  ///< other rows and other columns
   bool allow_global = true;   ///< kernels in which an output sees the whole image
+  bool allow_waste = false;   ///< a step that may be left out, or an output channel that does not see the input
   /// What is asked beyond that, of the exact labels. A label that is forbidden here is not wanted above.
   std::vector<LabelRule> labels = {};
 };
@@ -49,7 +50,7 @@ struct SampleStats {
   std::uint64_t same_function = 0;  ///< equal fingerprint, other text; kept by sample(), skipped by a search
   NoveltyCounts seen{};             ///< by Novelty: kernels that were shown to a set of what was seen
   std::map<std::string, std::int64_t> rejected;  ///< attempts by the rule that ended them
-  std::map<std::string, std::string> example;    ///< the last values that broke the rule
+  std::map<std::string, std::string> nearest;    ///< the values that missed the rule least (base/near_miss.h)
   std::map<std::string, std::int64_t> refused;   ///< steps refused while growing, by rule
 };
 
@@ -72,6 +73,7 @@ class SampleMemory {
   Identity identity();                                     ///< of the last kernel: its normal form
   std::optional<Fingerprint> fingerprint();                ///< and what it computes (Semantics::fingerprint)
   std::uint64_t weight_sizes();                            ///< Semantics::weight_sizes()
+  Semantics::Waste waste();                                ///< what the last kernel has in vain
   std::vector<std::int64_t>& refused();                    ///< Growth::refused()
 
  private:
@@ -112,6 +114,8 @@ class Sampler {
   friend class SampleMemory;
   [[nodiscard]] std::optional<Rejection> unwanted(const View& view) const;
   [[nodiscard]] std::optional<Rejection> unwanted(Sampled& sampled) const;
+  [[nodiscard]] std::optional<Rejection> wasteful(const Kernel& kernel, Semantics::Waste waste) const;
+  [[nodiscard]] bool uses_budget(const FitSolution& solution, int open_symbols) const;
   void pose(SampleMemory::Place& place) const;
   Catalog catalog_;
   std::vector<double> weights_;  ///< of the catalog's primitives; 0 for what is not allowed

@@ -3,6 +3,7 @@
 
 #include "kasimir/base/stopwatch.h"
 #include "kasimir/base/threads.h"
+#include "kasimir/synth/find.h"
 #include "kasimir/synth/labels.h"
 #include "kasimir/synth/moves.h"
 
@@ -59,7 +60,7 @@ void measure_identity(const Sampler& sampler, SamplerBench& bench) {
     std::size_t operator()(const Fingerprint& id) const { return id.low; }
   };
   std::unordered_set<Identity, Hash> forms;
-  std::unordered_set<Fingerprint, Hash> functions;
+  std::unordered_map<Fingerprint, std::uint64_t, Hash> functions;  // the first attempt
   SampleMemory memory(sampler);
   const double start = cpu_seconds();
   std::uint64_t legal = 0;
@@ -73,11 +74,31 @@ void measure_identity(const Sampler& sampler, SamplerBench& bench) {
     const auto function = memory.fingerprint();
     if (!function) {
       ++bench.unidentified;
-    } else if (!functions.insert(*function).second) {
-      ++bench.same_function;
+    } else if (const auto [first, fresh] = functions.try_emplace(*function, i); !fresh) {
+      const Kernel kernel = sampler.kernel(memory);
+      sampler.draw(first->second, memory);
+      const bool differs = compare(sampler.kernel(memory), kernel, sampler.sites()) == Agreement::refuted;
+      ++(differs ? bench.told_apart : bench.same_function);
     }
   }
   bench.identified_per_cpu_second = static_cast<double>(legal) / (cpu_seconds() - start);
+}
+
+void measure_yield(const Sampler& sampler, SamplerBench& bench) {
+  constexpr std::uint64_t most_attempts = 20'000;
+  SampleMemory memory(sampler);
+  std::set<Identity> forms;
+  std::set<Fingerprint> functions;
+  const double start = cpu_seconds();
+  for (std::uint64_t i = 0; i < std::min(bench.attempts, most_attempts); ++i) {
+    if (sampler.draw(i, memory)) continue;
+    ++bench.yielded_of;
+    if (!forms.insert(memory.identity()).second) continue;
+    const auto function = memory.fingerprint();
+    if (function && !functions.insert(*function).second) continue;
+    bench.yielded += memory.waste().none() ? 1 : 0;
+  }
+  bench.yielded_per_cpu_second = static_cast<double>(bench.yielded) / (cpu_seconds() - start);
 }
 
 void measure_moves(const Sampler& sampler, SamplerBench& bench) {
@@ -153,6 +174,8 @@ void measure_labels(const Sampler& sampler, SamplerBench& bench) {
   std::uint64_t global = 0;
   std::uint64_t linear = 0;
   std::uint64_t idle = 0;
+  std::uint64_t yielded_blind = 0;
+  std::uint64_t yielded_idle = 0;
   for (std::uint64_t i = 0; i < bench.attempts && bench.labelled < wanted; ++i) {
     if (sampler.draw(i, memory)) continue;
     const Kernel kernel = sampler.kernel(memory);
@@ -160,6 +183,11 @@ void measure_labels(const Sampler& sampler, SamplerBench& bench) {
     const auto found = exact_labels(kernel, {.reach = true, .translation = false});
     if (!found.ok()) continue;
     ++bench.labelled;
+    if (memory.waste().none()) {
+      ++bench.yielded_labelled;
+      yielded_blind += found->view.is_blind ? 1 : 0;
+      yielded_idle += found->idle_step ? 1 : 0;
+    }
     blind += found->view.is_blind ? 1 : 0;
     mixing += found->view.mixes_channels ? 1 : 0;
     neighbourhood += found->view.sees_neighbourhood ? 1 : 0;
@@ -176,6 +204,11 @@ void measure_labels(const Sampler& sampler, SamplerBench& bench) {
   bench.share_global = share(global);
   bench.share_linear = share(linear);
   bench.share_idle = share(idle);
+  const auto of_yielded = [&](std::uint64_t count) {
+    return static_cast<double>(count) / static_cast<double>(std::max<std::uint64_t>(bench.yielded_labelled, 1));
+  };
+  bench.share_yielded_blind = of_yielded(yielded_blind);
+  bench.share_yielded_idle = of_yielded(yielded_idle);
 }
 
 }  // namespace
@@ -188,6 +221,7 @@ SamplerBench bench_sampler(const Sampler& sampler, std::uint64_t attempts) {
   if (bench.legal == 0) return bench;
   measure_threads(sampler, bench);
   measure_identity(sampler, bench);
+  measure_yield(sampler, bench);
   measure_moves(sampler, bench);
   measure_kernels(sampler, bench);
   measure_labels(sampler, bench);

@@ -17,10 +17,13 @@ struct SamplerBench {
   double mutated_per_cpu_second = 0.0;     ///< legal children of kernels that were drawn, with a warm memory (moves.h)
   double crossed_per_cpu_second = 0.0;     ///< the same of pairs
   double share_mutated = 0.0, share_crossed = 0.0;  ///< calls that gave one
-  double two_threads_speedup = 0.0;  ///< legal kernels per second of two threads against one, by the clock
-  std::uint64_t same_form = 0;       ///< kernels whose normal form was met before
-  std::uint64_t same_function = 0;   ///< others whose fingerprint was met before
-  std::uint64_t unidentified = 0;    ///< too large for every tiny site: they count as distinct
+  double two_threads_speedup = 0.0;     ///< legal kernels per second of two threads against one, by the clock
+  std::uint64_t same_form = 0;          ///< kernels whose normal form was met before
+  std::uint64_t same_function = 0;      ///< others whose function was met before
+  std::uint64_t told_apart = 0;         ///< others whose fingerprint was met before, with another function (find.h)
+  double yielded_per_cpu_second = 0.0;  ///< not met before, and with nothing in vain (Semantics::waste)
+  std::uint64_t yielded = 0, yielded_of = 0;
+  std::uint64_t unidentified = 0;                     ///< too large for every tiny site: they count as distinct
   double use_p1 = 0.0, use_p10 = 0.0, use_p50 = 0.0;  ///< of the binding budget, kernels with a free symbol only
   double width_ratio_p90 = 0.0;                       ///< of a free symbol to Co: largest over smallest across sites
   double share_with_free_symbols = 0.0;
@@ -33,7 +36,9 @@ struct SamplerBench {
   std::uint64_t labelled = 0;  ///< kernels that the shares below are of (labels.h)
   double share_blind = 0.0, share_mixing = 0.0, share_neighbourhood = 0.0, share_global = 0.0;
   double share_linear = 0.0, share_idle = 0.0;  ///< linear in the input; with a step that may be left out
-  std::vector<std::string> examples;            ///< ten kernels as texts
+  std::uint64_t yielded_labelled = 0;           ///< those of them with nothing in vain; the shares below are of these
+  double share_yielded_blind = 0.0, share_yielded_idle = 0.0;
+  std::vector<std::string> examples;  ///< ten kernels as texts
 
   [[nodiscard]] double share_legal() const { return static_cast<double>(legal) / static_cast<double>(attempts); }
   /// Of the legal ones, those whose function was not met before.

@@ -17,7 +17,7 @@ namespace kasimir {
 namespace {
 
 constexpr std::string_view magic = "kasimir seen-set ";
-constexpr int version = 1;
+constexpr int version = 2;        // 2: fingerprints at the smallest site of each kernel
 constexpr std::size_t words = 6;  // of a record: form, function, cost, check
 constexpr std::size_t record_size = words * sizeof(std::uint64_t);
 using Record = std::array<std::uint64_t, words>;
@@ -139,15 +139,18 @@ void SeenSet::remember(const Kinship& kernel) {
   if (kernel.function) keep(functions_, *kernel.function);
 }
 
-Novelty SeenSet::add(const Kinship& kernel) {
+Novelty SeenSet::add(const Kinship& kernel, const std::function<bool()>& differs) {
   const auto form = forms_.find(kernel.form);
   if (form != forms_.end() && at_most(form->second, kernel.cost)) return Novelty::same_form;
   const auto function = kernel.function ? functions_.find(*kernel.function) : functions_.end();
-  if (function != functions_.end() && at_most(function->second, kernel.cost)) return Novelty::same_function;
+  const bool told_apart = form == forms_.end() && function != functions_.end() && differs && differs();
+  if (!told_apart && function != functions_.end() && at_most(function->second, kernel.cost))
+    return Novelty::same_function;
   const bool known = form != forms_.end() || function != functions_.end();
   remember(kernel);
   unwritten_ += to_bytes(to_record(kernel));
   ++records_;
+  if (told_apart) return Novelty::told_apart;
   return known ? Novelty::cheaper : Novelty::fresh;
 }
 

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -25,10 +26,13 @@ enum class Novelty : std::uint8_t {
   fresh,
   same_form,      ///< its normal form is known
   same_function,  ///< its form is not, but what it computes
-  cheaper         ///< one of both is known, at a higher cost
+  cheaper,        ///< one of both is known, at a higher cost
+  told_apart      ///< its function seemed to be known, and is another one
 };
-using NoveltyCounts = std::array<std::uint64_t, 4>;  ///< by Novelty
-constexpr bool worth_keeping(Novelty novelty) { return novelty == Novelty::fresh || novelty == Novelty::cheaper; }
+using NoveltyCounts = std::array<std::uint64_t, 5>;  ///< by Novelty
+constexpr bool worth_keeping(Novelty novelty) {
+  return novelty != Novelty::same_form && novelty != Novelty::same_function;
+}
 
 /// The kernels that were seen in this run and earlier ones, in a file to which records are only appended: a line that
 /// names the format's version and the space, then 48 bytes a kernel, little-endian, with a check of their own. A tail
@@ -46,7 +50,9 @@ class SeenSet {
   ~SeenSet();
 
   /// Says what is known of the kernel, and remembers what is worth keeping: the cheapest per form and per function.
-  Novelty add(const Kinship& kernel);
+  /// `differs`, if there is one, is asked where the form is new and the function is known: a fingerprint is taken at
+  /// one tiny site.
+  Novelty add(const Kinship& kernel, const std::function<bool()>& differs = {});
   /// Writes what was added. @throws Error (system), on a full disk for instance; the file is then as it was before.
   void flush();
 

@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/world.h"
 
-#include "kasimir/kernel/cost.h"
-#include "kasimir/kernel/verify.h"
 #include "kasimir/synth/step_facts.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace kasimir {
 namespace {
 
-constexpr int macs_row = 0;
-constexpr int params_row = 1;
-constexpr std::size_t block = 16384;  // moves whose bounds lie together
+/// One more than the number of the highest free symbol.
+int open_symbols(const Size& size) {
+  for (int i = free_symbol_count; i > 0; --i)
+    if (size.has(free_symbol(i - 1))) return i;
+  return 0;
+}
+
+int open_symbols(const Shape& shape) {
+  int most = 0;
+  for (const Axis& axis : shape) most = std::max(most, open_symbols(axis.extent));
+  return most;
+}
+
+bool has_rows_and_columns(const Shape& shape) {
+  return find_axis(shape, AxisKind::height) >= 0 && find_axis(shape, AxisKind::width) >= 0;
+}
+
+}  // namespace
 
 std::uint64_t hash_of(const Argument& argument) {
   std::uint64_t hash = argument.index();
@@ -36,30 +48,17 @@ std::uint64_t hash_of(const Argument& argument) {
   return hash;
 }
 
-/// One more than the number of the highest free symbol.
-int open_symbols(const Size& size) {
-  for (int i = free_symbol_count; i > 0; --i)
-    if (size.has(free_symbol(i - 1))) return i;
-  return 0;
-}
-
-int open_symbols(const Shape& shape) {
-  int most = 0;
-  for (const Axis& axis : shape) most = std::max(most, open_symbols(axis.extent));
-  return most;
-}
-
-bool has_rows_and_columns(const Shape& shape) {
-  return find_axis(shape, AxisKind::height) >= 0 && find_axis(shape, AxisKind::width) >= 0;
-}
-
-}  // namespace
-
 std::size_t World::Hash::operator()(const Shape& shape) const { return hash_of(Argument(shape)); }
 
 std::size_t World::Hash::operator()(const std::vector<Argument>& arguments) const {
   std::uint64_t hash = arguments.size();
   for (const Argument& argument : arguments) hash = mix_bits(hash ^ hash_of(argument));
+  return hash;
+}
+
+std::size_t World::Hash::operator()(const std::vector<Size>& sizes) const {
+  std::uint64_t hash = sizes.size();
+  for (const Size& size : sizes) hash = mix_bits(hash ^ size.hash());
   return hash;
 }
 
@@ -73,8 +72,11 @@ World::World(Catalog catalog, std::span<const SiteLoad> loads, Options options)
   same_channels_ = std::ranges::all_of(sites, [](const Site& site) { return site.ci == site.co; });
   sites_ = SiteSet(std::move(sites), {});
   sites_.explains = false;
-  constexpr int vector = 8;
+  // As many as the shortest vector of single precision, so that the bounds of a move at up to four sites are one line
+  // of the cache.
+  constexpr int vector = 4;
   lanes_ = (site_count() + vector - 1) / vector * vector;
+  no_bounds_.assign(static_cast<std::size_t>(2 * bounded_costs * lanes_), 0.0F);
   input_ = intern(input_shape());
 }
 
@@ -136,7 +138,8 @@ ShapeId World::intern(const Shape& symbolic) {
   const auto id = static_cast<ShapeId>(shapes_.size());
   shape_ids_.emplace(facts.shape, id);
   shapes_.push_back(std::move(facts));
-  unary_tables_.resize(shapes_.size() * catalog_.size() * (most_open + 1), no_id);
+  unary_tables_.resize(shapes_.size() * catalog_.size());
+  unary_closers_.resize(shapes_.size(), no_id);
   return id;
 }
 
@@ -155,129 +158,53 @@ std::vector<Substitution> without_gap(const Substitution& by, int open) {
   return all;
 }
 
+std::int32_t World::intern(const Substitution& by, int open) {
+  std::vector<Size> name{by.value, Size(by.symbol), Size(open)};
+  const auto [found, is_new] =
+      substitution_ids_.try_emplace(std::move(name), static_cast<std::int32_t>(substitutions_.size()));
+  if (is_new) substitutions_.push_back(without_gap(by, open));
+  return found->second;
+}
+
 ArgumentsId World::substituted(ArgumentsId id, std::span<const Substitution> by) {
   std::vector<Argument> values = arguments(id);
   for (const Substitution& one : by) substitute(values, one);
   return intern(values);
 }
 
-FreeTerm World::term(const Size& size) const {
-  FreeTerm result{free_powers(size), {}};
-  const Size bound = without_free_symbols(size);
-  for (const Binding& binding : sites_.bindings()) result.factor.push_back(bound.value_at(binding));
+ArgumentsId World::substituted(ArgumentsId id, std::int32_t by) {
+  const Key name = key({id, by}, 0, 0);
+  if (const auto found = substituted_arguments_.find(name); found != substituted_arguments_.end()) return found->second;
+  const ArgumentsId result = substituted(id, substitutions_[static_cast<std::size_t>(by)]);
+  substituted_arguments_.emplace(name, result);
   return result;
 }
 
-WholeTerm World::whole_term(const Size& size) const {
-  WholeTerm result{free_powers(size), {}, {}};
-  const Size bound = without_free_symbols(size);
-  for (const Binding& binding : sites_.bindings()) {
-    const Rational value = bound.at(binding);
-    result.num.push_back(value.num());
-    result.den.push_back(value.den());
-  }
+WrittenMove World::substituted(const WrittenMove& written, Operands operands, std::int32_t by, int choice) {
+  const Key name = key({written.move, written.arguments}, static_cast<std::uint64_t>(choice),
+                       static_cast<std::uint64_t>(static_cast<std::uint32_t>(by)));
+  if (const auto found = substituted_moves_.find(name); found != substituted_moves_.end()) return found->second;
+  const int primitive = move(written.move).primitive;
+  const ArgumentsId arguments = substituted(written.arguments, by);
+  const WrittenMove result{apply(primitive, operands, arguments, choice), arguments};
+  substituted_moves_.emplace(name, result);
   return result;
 }
 
-void World::add_bounds(float* bounds, const FreeTerm& term, int row) const {
-  float* least = bounds + static_cast<std::ptrdiff_t>(row) * lanes_;
-  float* most = bounds + static_cast<std::ptrdiff_t>(bounded_costs + row) * lanes_;
-  for (std::size_t site = 0; site < loads_.size(); ++site) {
-    least[site] += static_cast<float>(least_at(term, site, nullptr));
-    double dearest = term.factor[site];
-    for (const int power : term.powers)
-      for (int p = power; p > 0; --p) dearest *= static_cast<double>(widest(loads_[site].site));
-    most[site] += static_cast<float>(dearest);
-  }
-}
-
-void World::add_matched(MoveId id, const ShapeFacts& matched, float* sum) const {
-  const MoveDetails& more = details(id);
-  const auto add = [&](const std::vector<double>& fixed, const std::vector<FreeTerm>& free, int row) {
-    float* at = sum + static_cast<std::ptrdiff_t>(row) * lanes_;
-    for (std::size_t site = 0; site < loads_.size(); ++site) {
-      double cost = fixed[site];
-      for (const FreeTerm& one : free) cost += least_at(one, site, &matched);
-      at[site] += static_cast<float>(cost);
-    }
-  };
-  add(more.fixed_macs, more.macs, macs_row);
-  add(more.fixed_params, more.params, params_row);
-}
-
-/// The least that the term costs at a site; the symbol of `matched`, if any, has the value that it must have.
-double World::least_at(const FreeTerm& term, std::size_t site, const ShapeFacts* matched) const {
-  const Site& at = loads_[site].site;
-  const auto top = static_cast<double>(widest(at));
-  const double bottom = std::min(static_cast<double>(options_.lane), top);
-  double least = term.factor[site];
-  for (int i = 0; i < free_symbol_count; ++i) {
-    const int power = term.powers[static_cast<std::size_t>(i)];
-    const bool given = matched != nullptr && i == matched->to_match;
-    const double value = given       ? static_cast<double>(matched->match_ratio) * static_cast<double>(at.co)
-                         : power > 0 ? bottom
-                                     : top;
-    for (int p = std::abs(power); p > 0; --p) least = power > 0 ? least * value : least / value;
-  }
-  return least;
-}
-
-float* World::new_bounds() {
-  const auto size = static_cast<std::size_t>(2 * bounded_costs * lanes_);
-  const std::size_t place = moves_.size() % block;
-  if (place == 0) {
-    bounds_.emplace_back();
-    bounds_.back().reserve(block * size);  // never moved: moves point there
-  }
-  const std::size_t first = bounds_.back().size();
-  bounds_.back().resize(first + size, 0.0F);
-  return bounds_.back().data() + first;
-}
-
-/// Costs and conditions, from the stages.
-void World::measure(const Graph& graph, Move& move, MoveDetails& details) {
-  const Cost total = cost(graph);
-  float* bounds = new_bounds();
-  move.bounds = bounds;
-  const auto add = [&](const SizeSum& sum, int row, std::vector<FreeTerm>& free, std::vector<double>& fixed) {
-    fixed.assign(loads_.size(), 0.0);
-    for (const Size& size : sum.terms()) {
-      FreeTerm one = term(size);
-      add_bounds(bounds, one, row);
-      if (size.has_free()) {
-        free.push_back(std::move(one));
-      } else {
-        for (std::size_t site = 0; site < loads_.size(); ++site) fixed[site] += one.factor[site];
-      }
-    }
-  };
-  add(total.macs, macs_row, details.macs, details.fixed_macs);
-  add(total.params, params_row, details.params, details.fixed_params);
-  for (const Size& size : whole_sizes(graph)) {
-    if (size.has_free()) {
-      details.whole.push_back(whole_term(size));
-    } else if (!sites_.whole(size)) {
-      move.rule = rule_id("every extent is a whole number at every site");
-    }
-  }
-  details.fixed_bytes.assign(loads_.size(), 0.0);
-  for (const Stage& stage : graph.stages) {
-    Size volume(1);
-    for (const auto& axis : graph.tensors[static_cast<std::size_t>(stage.out)].axes)
-      if (axis.kind != AxisKind::batch) volume *= axis.extent;
-    FreeTerm elements = term(volume);
-    if (volume.has_free()) {
-      details.volumes.push_back(std::move(elements));
-    } else {
-      for (std::size_t site = 0; site < loads_.size(); ++site)
-        details.fixed_bytes[site] += bytes_per_element * elements.factor[site];
-    }
-    if (sites_.largest(volume) > static_cast<double>(options_.most_elements))
-      move.rule = rule_id("memory: no tensor is too large");
-  }
+void World::note_step(MoveId id, const void* what, std::uint8_t signs) {
+  const auto found = step_numbers_.try_emplace(what, static_cast<std::int32_t>(step_numbers_.size())).first;
+  Move& move = moves_[static_cast<std::size_t>(id)];
+  move.step = found->second;
+  move.signs = signs;
 }
 
 MoveId World::apply(int primitive, Operands operands, ArgumentsId written, int choice) {
+  const MoveId id = sketch(primitive, operands, written, choice);
+  if (move(id).sketch) finish(id);
+  return id;
+}
+
+MoveId World::sketch(int primitive, Operands operands, ArgumentsId written, int choice) {
   // Numbers in place of choice symbols, so that what does not depend on them is worked out once for all their values.
   const Key by_text = key({written, choice}, 0, 0);
   ArgumentsId plain = no_id;
@@ -302,18 +229,16 @@ MoveId World::apply(int primitive, Operands operands, ArgumentsId written, int c
   return id;
 }
 
+/// What the shapes say of a move: its result, if that is legal.
 MoveId World::work_out(int primitive, Operands operands, ArgumentsId plain) {
   const Primitive& record = *catalog_[static_cast<std::size_t>(primitive)];
   Move move;
   move.primitive = static_cast<std::uint8_t>(primitive);
   move.weighted = record.weighted;
-  MoveDetails details;
-  details.operands = operands;
-  details.arguments = plain;
-  std::vector<Shape> shapes;
-  for (int i = 0; i < record.operands; ++i) shapes.push_back(shape(operands[static_cast<std::size_t>(i)]).shape);
-  const Call call(record, shapes, arguments(plain), sites_);
-  auto result = record.shape(call);
+  move.bounds = no_bounds_.data();
+  const auto id = static_cast<MoveId>(moves_.size());
+  applied_.push_back({operands, plain});
+  const auto result = record.shape(call(primitive, operands, plain));
   std::optional<Rejection> reason;
   if (!result.ok()) {
     reason = result.rejection();
@@ -323,35 +248,50 @@ MoveId World::work_out(int primitive, Operands operands, ArgumentsId plain) {
   if (reason) {
     move.rule = rule_id(reason->rule);
   } else {
-    int open = open_symbols(*result);
-    for (const Argument& argument : arguments(plain))
-      for_each_size(argument, [&](const Size& size) { open = std::max(open, open_symbols(size)); });
-    for (const Shape& operand : shapes) open = std::max(open, open_symbols(operand));
-    const Graph graph = one_step_graph(call);
-    measure(graph, move, details);
-    if (!options_.weights_may_depend_on_resolution && !independent_of_resolution(graph))
-      move.rule = rule_id("screen: no weight depends on H or W");
-    move.open_symbols = static_cast<std::uint8_t>(open);
-    if (move.rule == no_id) {
-      move.result = intern(*result);
-      const ShapeFacts& facts = this->shape(move.result);
-      move.full = facts.full;
-      move.least_steps = facts.least_steps;
-      move.sure_steps = facts.sure_steps;
-    }
+    move.sketch = true;
+    move.result = intern(*result);
+    const ShapeFacts& facts = this->shape(move.result);
+    move.full = facts.full;
+    move.least_steps = facts.least_steps;
+    move.sure_steps = facts.sure_steps;
   }
-  if (move.bounds == nullptr) move.bounds = new_bounds();
   moves_.push_back(move);
-  details_.push_back(std::move(details));
-  return static_cast<MoveId>(moves_.size()) - 1;
+  return id;
 }
 
-Graph World::graph(MoveId id) const {
-  const MoveDetails& more = details(id);
-  const Primitive& record = *catalog_[move(id).primitive];
+/// What the stages say of a move that is legal by its shapes.
+void World::finish(MoveId id) {
+  const Graph& stages = graph(id);
+  Move move = this->move(id);
+  const Application applied = application(id);
+  move.sketch = false;
+  move.costs = costs_of(stages);
+  const MoveCosts& costs = costs_[static_cast<std::size_t>(move.costs)];
+  move.bounds = costs.bounds;
+  move.rule = costs.rule;
+  int open = open_symbols(shape(move.result).shape);
+  for (const Argument& argument : arguments(applied.arguments))
+    for_each_size(argument, [&](const Size& size) { open = std::max(open, open_symbols(size)); });
+  for (const ShapeId operand : applied.operands)
+    if (operand != no_id) open = std::max(open, open_symbols(shape(operand).shape));
+  move.open_symbols = static_cast<std::uint8_t>(open);
+  if (move.rule != no_id) move.result = no_id;
+  moves_[static_cast<std::size_t>(id)] = move;
+}
+
+Call World::call(int primitive, Operands operands, ArgumentsId plain) const {
+  const Primitive& record = *catalog_[static_cast<std::size_t>(primitive)];
   std::vector<Shape> shapes;
-  for (int i = 0; i < record.operands; ++i) shapes.push_back(shape(more.operands[static_cast<std::size_t>(i)]).shape);
-  return one_step_graph(Call(record, std::move(shapes), arguments(more.arguments), sites_));
+  for (int i = 0; i < record.operands; ++i) shapes.push_back(shape(operands[static_cast<std::size_t>(i)]).shape);
+  return {record, std::move(shapes), arguments(plain), sites_};
+}
+
+const Graph& World::graph(MoveId id) const {
+  if (graph_of_ == id) return graph_;
+  const Application& applied = application(id);
+  graph_ = one_step_graph(call(move(id).primitive, applied.operands, applied.arguments));
+  graph_of_ = id;
+  return graph_;
 }
 
 }  // namespace kasimir

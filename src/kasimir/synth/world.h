@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kasimir/base/huge_pages.h"
+#include "kasimir/kernel/cost.h"
 #include "kasimir/kernel/kernel.h"
 #include "kasimir/synth/budget.h"
 #include "kasimir/synth/solver.h"
@@ -43,14 +44,20 @@ struct Move {
   ShapeId result = no_id;  ///< none: illegal, for the reason `rule`
   std::int32_t rule = no_id;
   /// Rows of World::lanes() numbers: MACs and parameters at each site with free symbols at their least values, then
-  /// with the largest that a solver would give them.
+  /// with the largest that a solver would give them. None while the move is a sketch.
   const float* bounds = nullptr;
+  std::int32_t costs = no_id;     ///< number of its MoveCosts; none while it is a sketch, or illegal by its shapes
+  std::int32_t step = no_id;      ///< equal for moves that do the same to their operands; none until note_step()
   std::uint8_t primitive = 0;     ///< number in the catalog
   std::uint8_t open_symbols = 0;  ///< free symbols x0 .. x(n-1) may occur in its shapes and arguments
   bool weighted = false;
   bool full = false;  ///< this and the next are the result's ShapeFacts
   std::int8_t least_steps = 0;
   std::int8_t sure_steps = 0;
+  /// Only its result is known, as if it were legal: what its stages say (costs, sizes that must be whole, memory) is
+  /// not worked out yet.
+  bool sketch = false;
+  std::uint8_t signs = 0;  ///< what is known of signs, by note_step()
 
   [[nodiscard]] bool legal() const { return result != no_id; }
 };
@@ -67,37 +74,46 @@ struct WholeTerm {
   std::vector<std::int64_t> num, den;  ///< per site
 };
 
-/// The rest of a move: what a finished kernel needs of it.
-struct MoveDetails {
+/// To what a move was applied.
+struct Application {
   Operands operands{no_id, no_id};
-  ArgumentsId arguments = no_id;                 ///< without choice symbols
+  ArgumentsId arguments = no_id;  ///< without choice symbols
+};
+
+/// What a finished kernel needs of a move. Moves whose stages have the same sizes share it.
+struct MoveCosts {
   std::vector<FreeTerm> macs, params, volumes;   ///< what depends on free symbols; volumes in elements
   std::vector<double> fixed_macs, fixed_params;  ///< per site, what does not
   std::vector<WholeTerm> whole;                  ///< sizes with free symbols
   std::vector<double> fixed_bytes;               ///< per site, of the tensors without free symbols
+  const float* bounds = nullptr;                 ///< Move::bounds
+  bool any_macs = false, any_params = false;     ///< above zero somewhere
+  std::int32_t rule = no_id;                     ///< which of the sizes break
 };
 
-/// The offers of a primitive for operands of known shapes, prepared for drawing. Every combination of options has a
-/// slot. Ranges are in the pools of the world.
+/// The offers of a primitive for operands of known shapes, prepared for drawing. Offers that are equal for many shapes
+/// are kept once; every combination of their options has a slot of its own for these shapes.
 struct MoveTable {
   struct Way {
     float until;  ///< cumulative weight, up to 1
     std::int32_t offer;
-    std::int32_t pool;  ///< where its parameters begin
-    std::int32_t first_slot, slots;
+    std::int32_t pool;               ///< where its parameters begin
+    std::int32_t first_slot, slots;  ///< among those of a table
     std::int16_t parameters;
     bool by_choice;    ///< its moves depend on the choice symbols: slots for each combination of those
     bool substitutes;  ///< its offer has substitutions
   };
-  std::int32_t first_way = 0, ways = 0;  ///< no way: the primitive offers nothing, for the reason `rule`
-  std::int32_t rule = no_id;
+  std::int32_t first_way = 0;
+  std::int32_t first_slot = 0;  ///< below 0: they are remembered one by one
   std::int32_t offers = no_id;
+  std::int16_t ways = -1;  ///< 0: the primitive offers nothing, for the reason `rule`; below: not a table
+  std::int16_t rule = no_id;
 };
 
 /// A combination of options of a table.
 struct DrawnMove {
-  MoveTable::Way way;
-  std::int32_t option;  ///< 0 .. way.slots - 1
+  std::int32_t way;
+  std::int32_t option;  ///< 0 .. Way::slots - 1
 };
 
 /// A move with its arguments as they are written, in choice symbols.
@@ -108,10 +124,17 @@ struct WrittenMove {
 
 /// The moves that may end a kernel from one tensor, or two: every option of every primitive that closes.
 struct Closers {
-  std::vector<WrittenMove> moves;
-  std::vector<float> until;   ///< cumulative weight, up to 1
-  std::vector<float> bounds;  ///< as Move::bounds: the least and the most that any of them costs
+  struct Match {
+    int primitive;
+    Offer offer;
+  };
+  std::vector<WrittenMove> moves;  ///< from two tensors: they may be sketches still
+  std::vector<float> until;        ///< cumulative weight, up to 1
+  std::vector<float> bounds;       ///< from one tensor: as Move::bounds, the least and the most that any of them costs
+  std::vector<Match> matches;      ///< what closes if a symbol has the value that the offer asks for
 };
+
+std::uint64_t hash_of(const Argument& argument);
 
 /// The substitution, and those after which x0 .. x(open-2) are in use without a gap.
 std::vector<Substitution> without_gap(const Substitution& by, int open);
@@ -137,15 +160,25 @@ class World {
   [[nodiscard]] const SiteSet& sites() const { return sites_; }
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] int site_count() const { return static_cast<int>(sites_.sites().size()); }
-  [[nodiscard]] int lanes() const { return lanes_; }  ///< sites, rounded up to a multiple of 8
+  [[nodiscard]] int lanes() const { return lanes_; }  ///< sites, rounded up to a multiple of 4
   /// Whether the primitive has an offer for any shape at these sites.
   [[nodiscard]] bool ever_offers(std::size_t primitive);
 
   [[nodiscard]] const ShapeFacts& shape(ShapeId id) const { return shapes_[static_cast<std::size_t>(id)]; }
-  [[nodiscard]] Move move(MoveId id) const { return moves_[static_cast<std::size_t>(id)]; }
-  [[nodiscard]] const MoveDetails& details(MoveId id) const { return details_[static_cast<std::size_t>(id)]; }
-  /// The stages of a legal move, its operands as inputs, in order.
-  [[nodiscard]] Graph graph(MoveId id) const;
+  /// The reference holds until the next move is worked out.
+  [[nodiscard]] const Move& move(MoveId id) const { return moves_[static_cast<std::size_t>(id)]; }
+  /// The same, worked out in full: by then a sketch may turn out to be illegal.
+  const Move& whole_move(MoveId id) {
+    if (moves_[static_cast<std::size_t>(id)].sketch) finish(id);
+    return moves_[static_cast<std::size_t>(id)];
+  }
+  [[nodiscard]] const Application& application(MoveId id) const { return applied_[static_cast<std::size_t>(id)]; }
+  /// Keeps with a move what it is: `what` is one object for all moves that do the same.
+  void note_step(MoveId id, const void* what, std::uint8_t signs);
+  /// @pre the move is legal and no sketch.
+  [[nodiscard]] const MoveCosts& costs(MoveId id) const { return costs_[static_cast<std::size_t>(move(id).costs)]; }
+  /// The stages of a legal move, its operands as inputs, in order. The reference holds until the next call.
+  [[nodiscard]] const Graph& graph(MoveId id) const;
   [[nodiscard]] bool any_stride() const { return any_stride_; }
   [[nodiscard]] bool same_channels() const { return same_channels_; }
   [[nodiscard]] const std::vector<Argument>& arguments(ArgumentsId id) const {
@@ -159,19 +192,33 @@ class World {
 
   /// The arguments with values in place of symbols, one after the other.
   ArgumentsId substituted(ArgumentsId arguments, std::span<const Substitution> by);
+  /// A number for the substitution in a kernel with x0 .. x(open-1) in use, of which then one less is.
+  std::int32_t intern(const Substitution& by, int open);
+  ArgumentsId substituted(ArgumentsId arguments, std::int32_t by);
+  /// The move with these operands in a kernel in which the symbol has the value. @pre the operands are those of
+  /// `written` after the substitution.
+  WrittenMove substituted(const WrittenMove& written, Operands operands, std::int32_t by, int choice);
 
   /// The application with these written arguments, worked out at first use.
   MoveId apply(int primitive, Operands operands, ArgumentsId written, int choice);
+  /// The same, which may be a sketch still.
+  MoveId sketch(int primitive, Operands operands, ArgumentsId written, int choice);
 
-  /// The offers with x0 .. x(open-1) in use; `closing`: those that bring the result nearer to the output.
-  MoveTable table(int primitive, Operands operands, int open, bool closing);
+  /// The offers with x0 .. x(open-1) in use.
+  MoveTable table(int primitive, Operands operands, int open);
   /// One combination, by weight. @pre the table has ways.
   DrawnMove draw(const MoveTable& table, Rng& rng) const;
-  [[nodiscard]] const Offer& offer(const MoveTable& table, const DrawnMove& drawn) const {
-    return offers_[static_cast<std::size_t>(table.offers)][static_cast<std::size_t>(drawn.way.offer)];
+  [[nodiscard]] const MoveTable::Way& way(const DrawnMove& drawn) const {
+    return ways_[static_cast<std::size_t>(drawn.way)];
   }
-  [[nodiscard]] std::vector<Argument> arguments_at(const MoveTable& table, const DrawnMove& drawn) const;
-  /// The move of a combination without substitutions.
+  [[nodiscard]] const Offer& offer(const MoveTable& table, const DrawnMove& drawn) const {
+    return drawings_[static_cast<std::size_t>(table.offers)].offers[static_cast<std::size_t>(way(drawn).offer)];
+  }
+  /// The arguments of a combination, as they are written.
+  ArgumentsId arguments_at(const MoveTable& table, const DrawnMove& drawn);
+  /// The move of a combination without substitutions; it may be a sketch still.
+  WrittenMove sketch(int primitive, Operands operands, const MoveTable& table, const DrawnMove& drawn, int choice);
+  /// The same, worked out in full.
   WrittenMove resolve(int primitive, Operands operands, const MoveTable& table, const DrawnMove& drawn, int choice);
   /// The legal moves of primitives with a closing weight whose result is nearer to the output than the operands are.
   const Closers& closers(Operands operands, int choice);
@@ -193,6 +240,7 @@ class World {
     std::size_t operator()(std::uint64_t number) const { return mix_bits(number); }
     std::size_t operator()(const Shape& shape) const;
     std::size_t operator()(const std::vector<Argument>& arguments) const;
+    std::size_t operator()(const std::vector<Size>& sizes) const;
   };
   template <typename Name>
   using Ids =
@@ -207,16 +255,24 @@ class World {
   [[nodiscard]] Size canonical(const Size& size) const;
   [[nodiscard]] int steps_to_ready(const Shape& shape, bool careful) const;
   MoveId work_out(int primitive, Operands operands, ArgumentsId arguments);
-  void measure(const Graph& graph, Move& move, MoveDetails& details);
+  void finish(MoveId id);
+  float* new_bounds();
+  std::int32_t costs_of(const Graph& graph);
+  void measure(const Graph& graph, MoveCosts& costs);
+  [[nodiscard]] Call call(int primitive, Operands operands, ArgumentsId plain) const;
   [[nodiscard]] FreeTerm term(const Size& size) const;
   [[nodiscard]] WholeTerm whole_term(const Size& size) const;
   void add_bounds(float* bounds, const FreeTerm& term, int row) const;
   [[nodiscard]] double least_at(const FreeTerm& term, std::size_t site, const ShapeFacts* matched) const;
-  float* new_bounds();
-  std::int32_t make_table(int primitive, Operands operands, int open, bool closing, bool& by_open);
-  void add_way(const Offer& offer, double until, MoveTable& table, std::int32_t number);
-  void close(const MoveTable& table, int primitive, Operands operands, int choice, int before, Closers& closers,
-             std::vector<double>& weights);
+  [[nodiscard]] Proposer proposer(int primitive, Operands operands, int open, bool closing) const;
+  MoveTable make_table(int primitive, Operands operands, int open, bool& by_open);
+  void make_tables(int primitive, Operands operands, int open, MoveTable& table);
+  std::int32_t intern(std::vector<Offer> offers);
+  void add_way(const Offer& offer, double until, std::int32_t number, std::int32_t& slots);
+  bool close(int primitive, Operands operands, int choice, int before, Closers& closers, std::vector<double>& weights);
+  std::int32_t make_closers(Operands operands, int choice, bool& by_choice);
+  void bound(Closers& closers);
+  static constexpr std::int32_t no_closers = 0;  ///< the first: of pairs from which nothing leads nearer
 
   Catalog catalog_;
   std::vector<SiteLoad> loads_;
@@ -230,24 +286,46 @@ class World {
   std::deque<ShapeFacts> shapes_;
   std::deque<std::vector<Argument>> arguments_;
   HugeVector<Move> moves_;
-  std::deque<MoveDetails> details_;
+  HugeVector<Application> applied_;
+  std::deque<MoveCosts> costs_;
   std::vector<HugeVector<float>> bounds_;  ///< blocks of rows, so that what points there stays
+  std::vector<float> no_bounds_;           ///< of moves that are illegal by their shapes
+  mutable Graph graph_;                    ///< of the move that was asked for last
+  mutable MoveId graph_of_ = no_id;
   std::vector<std::string> rules_;
-  HugeVector<MoveTable> tables_;
+  /// Offers that were made for some shapes.
+  struct Drawing {
+    std::vector<Offer> offers;
+    std::int32_t first_way = 0;
+    std::int16_t ways = 0;
+    std::int32_t slots = 0;
+    std::vector<ArgumentsId> arguments;  ///< by option of the first way, the second, ..: no_id where not asked for yet
+  };
+  std::deque<Drawing> drawings_;
   HugeVector<MoveTable::Way> ways_;
   HugeVector<float> pool_;  ///< of each parameter the number of options, then their cumulative weights, up to 1
   HugeVector<WrittenMove> slots_;
-  std::int32_t wide_ways_ = 0;  ///< ways whose slots are in wide_slots_: first_slot is below 0
-  std::deque<std::vector<Offer>> offers_;
-  std::deque<Closers> closers_;
-  HugeVector<std::int32_t> unary_tables_;  ///< by shape, primitive and open symbols
+  std::int32_t wide_tables_ = 0;  ///< tables whose slots are in wide_slots_: first_slot is below 0
+  std::deque<Closers> closers_{1};
+  HugeVector<MoveTable> unary_tables_;                        ///< by shape and primitive
+  HugeVector<std::array<MoveTable, most_open + 1>> by_open_;  ///< of tables that depend on the symbols in use
+  HugeVector<std::int32_t> unary_closers_;                    ///< by shape
   tsl::robin_map<std::string, std::int32_t> rule_ids_;
   tsl::robin_map<std::uint64_t, WrittenMove, Hash, std::equal_to<std::uint64_t>,
                  HugePageAllocator<std::pair<std::uint64_t, WrittenMove>>>
       wide_slots_;
+  tsl::robin_map<std::uint64_t, std::int32_t, Hash> drawing_ids_;
+  tsl::robin_map<Key, MoveTable, Hash, std::equal_to<Key>, HugePageAllocator<std::pair<Key, MoveTable>>> binary_tables_;
   Ids<Shape> shape_ids_;
   Ids<std::vector<Argument>> argument_ids_;
-  Ids<Key> move_ids_, written_ids_, table_ids_, closer_ids_;
+  Ids<Key> cost_ids_;  ///< by a hash of 128 bits
+  Ids<Key> substituted_arguments_;
+  tsl::robin_map<Key, WrittenMove, Hash, std::equal_to<Key>, HugePageAllocator<std::pair<Key, WrittenMove>>>
+      substituted_moves_;
+  std::deque<std::vector<Substitution>> substitutions_;
+  Ids<std::vector<Size>> substitution_ids_;
+  tsl::robin_map<const void*, std::int32_t> step_numbers_;
+  Ids<Key> move_ids_, written_ids_, closer_ids_;
 };
 
 }  // namespace kasimir

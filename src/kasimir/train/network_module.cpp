@@ -32,6 +32,9 @@ struct Model::Impl::Maker {
     const bool one = part.kind == PartKind::norm_scale || part.kind == PartKind::running_var;
     return at::full(part.shape, one ? 1.0 : 0.0, at::kFloat);
   }
+  at::Tensor operator()(const layer::ChannelNorm&) const {
+    return at::full(part.shape, part.kind == PartKind::norm_scale ? 1.0 : 0.0, at::kFloat);
+  }
   at::Tensor operator()(const layer::Linear& op) const {
     const double bound = 1.0 / std::sqrt(static_cast<double>(op.in));
     return at::empty(part.shape, at::kFloat).uniform_(-bound, bound, generator);
@@ -92,6 +95,16 @@ struct Model::Impl::Runner {
         return at::hardtanh(x, 0.0, 6.0);
       case layer::ActivationKind::hardswish:
         return at::hardswish(x);
+      case layer::ActivationKind::sigmoid:
+        return at::sigmoid(x);
+      case layer::ActivationKind::tanh:
+        return at::tanh(x);
+      case layer::ActivationKind::silu:
+        return at::silu(x);
+      case layer::ActivationKind::gelu:
+        return at::gelu(x);
+      case layer::ActivationKind::hardsigmoid:
+        return at::hardsigmoid(x);
     }
     KASIMIR_CHECK(false, "activation {}", static_cast<int>(op.kind));
   }
@@ -99,6 +112,16 @@ struct Model::Impl::Runner {
     at::Tensor sum = at::add(input(0), input(1));
     for (std::size_t i = 2; i < layer.inputs.size(); ++i) sum = at::add(sum, input(i));
     return sum;
+  }
+  at::Tensor operator()(const layer::Mul&) const { return at::mul(input(0), input(1)); }
+  at::Tensor operator()(const layer::Slice& op) const { return input().narrow(1, op.first, op.count); }
+  at::Tensor operator()(const layer::Shuffle& op) const { return at::channel_shuffle(input(), op.groups); }
+  at::Tensor operator()(const layer::Pad& op) const {
+    return at::constant_pad_nd(input(), {op.left, op.right, op.top, op.bottom});
+  }
+  at::Tensor operator()(const layer::ChannelNorm& op) const {
+    const at::Tensor last = input().permute({0, 2, 3, 1});
+    return at::layer_norm(last, {op.channels}, part(0), part(1), op.epsilon).permute({0, 3, 1, 2});
   }
   at::Tensor operator()(const layer::Concat&) const {
     std::vector<at::Tensor> all;
@@ -137,6 +160,8 @@ Model::Impl::Impl(const NetworkPlan& plan, const ModelOptions& options)
     if (replaced == plan.replaced.end()) {
       for (const LayerPart& part : layer_parts(plan, static_cast<int>(i))) {
         at::Tensor value = std::visit(Maker{part, generator}, of.op);
+        if (const auto* start = start_values(network, part))
+          value.copy_(at::from_blob(const_cast<float*>(start->data()), part.shape, at::kFloat));
         nodes_[i].parts.push_back({part.name, value.requires_grad_(part.learned()), part.learned(),
                                    part.kind == PartKind::weight, part.learned() ? 0 : norm_momentum});
       }

@@ -210,7 +210,7 @@ DerivedNetwork Supernet::derive_network(const SupernetDesign& design) {
 
   std::vector<std::size_t> operators;
   for (const SupernetChoice& choice : design) operators.push_back(choice.op);
-  DerivedNetwork derived{derive(impl_->space, operators), {}, {}, {}, tensors.model.normalisation()};
+  DerivedNetwork derived{derive(impl_->space, operators), {}, {}, tensors.model.normalisation()};
   std::map<std::string, const Part*> parts;
   for (const Part* part : tensors.model.impl().parts()) parts[part->name] = part;
   for (int i = 0; i < static_cast<int>(derived.made.network.layers().size()); ++i) {
@@ -221,8 +221,6 @@ DerivedNetwork Supernet::derive_network(const SupernetDesign& design) {
       if (place == tensors.places.end()) continue;
       const std::size_t block = tensors.place_owners.at(part.name).block;
       const std::size_t width = block == SupernetTensors::Owner::outside ? 0 : design[block].bits;
-      const int bits = place->second.widths()[width];
-      derived.bits[part.name] = {bits, bits};
       derived.quantization[part.name] = place->second.at_width(width);
     }
   }

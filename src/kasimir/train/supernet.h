@@ -81,8 +81,7 @@ struct SupernetData {
 /// A network of a space with bits, ready to be trained on or exported.
 struct DerivedNetwork {
   SpaceNetwork made;
-  BitPlan bits;                      ///< of every quantised place
-  Quantization quantization;         ///< with the steps that the supernet learned
+  Quantization quantization;         ///< of every place that is not float, with the steps that the supernet learned
   std::vector<NamedTensor> weights;  ///< shared weights, with batch norm statistics of this network
   ChannelStatistics normalisation;
 

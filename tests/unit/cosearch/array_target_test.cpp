@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/cosearch/array_target.h"
 
+#include "kasimir/base/text.h"
 #include "kasimir/cosearch/decode.h"
+#include "kasimir/hardware/evaluate.h"
+#include "kasimir/hardware/format/timeloop.h"
 #include "support/thrown.h"
 
 #include <gtest/gtest.h>
@@ -54,6 +57,37 @@ TEST(ArrayTarget, AddsUpWhatTheMapperFindsForEachLayer) {
   EXPECT_NEAR(target.cost({{1, 1}, {0, 0}}), wanted, 1e-9 * wanted);
   // Stem, dw and pw with two widths, and one convolution that both blocks have.
   EXPECT_EQ(target.different_layers(), 1U + 2U + 2U + 2U);
+}
+
+TEST(ArrayTarget, DescribesTheMachineAndItsMappings) {
+  ArrayTarget target = small_target(Objective::energy_delay);
+  const ChoiceDesign design{{1, 1}, {0, 0}};
+  const std::vector<TargetFile> files = target.files(design);
+  ASSERT_EQ(files.size(), 2 + 4U);
+  EXPECT_EQ(files[0].name, "accelerator.toml");
+  const Architecture architecture = parse_architecture(files[0].text, files[0].name);
+  EXPECT_EQ(architecture, preset("systolic_ws"));
+  ArrayTarget::Sums sums;
+  // Three lines for each layer: how often, the problem, the mapping.
+  std::vector<std::string> lines;
+  for (const std::string& line : split(files[1].text, '\n'))
+    if (!line.empty() && line.front() != '#') lines.push_back(line);
+  ASSERT_EQ(lines.size(), 3 * 4U);
+  for (std::size_t i = 0; i < lines.size(); i += 3) {
+    const Problem problem = parse_problem(lines[i + 1]);
+    const Mapping mapping = parse_mapping(lines[i + 2], problem, architecture);
+    const Evaluation found = evaluate(CostModel(problem, architecture), mapping);
+    EXPECT_TRUE(found.fits());
+    sums.cycles += std::stod(lines[i]) * found.cycles;
+    sums.energy_pj += std::stod(lines[i]) * found.energy_pj;
+    const std::string& yaml = files[2 + i / 3].text;
+    const Operand& output = problem.operands[0];
+    const Problem read = parse_timeloop_problem(
+        yaml, "a.yaml", {problem.operands[1].bits, problem.operands[2].bits, output.bits, output.partial_bits});
+    EXPECT_EQ(read.points(), problem.points());
+    EXPECT_NO_THROW(parse_timeloop_mapping(yaml, "a.yaml", read, parse_timeloop_architecture(yaml, "a.yaml", read)));
+  }
+  EXPECT_NEAR(sums.cycles * sums.energy_pj, target.cost(design), 1e-9 * target.cost(design));
 }
 
 TEST(ArrayTarget, TheTableOfAnAcceleratorHoldsTheCostOfItsDesign) {

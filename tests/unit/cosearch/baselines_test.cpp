@@ -155,9 +155,30 @@ TEST(Headroom, MeasuresErrorsThatAddUp) {
   const TableProblem problem = table_problem(2, false);
   const ChoiceTrainer trainer = table_trainer(problem, 0, 1);
   const ChoiceDesign reference(6, {2, 2});
-  const ChoiceTable errors = measured_errors(problem.space, trainer, reference);
+  const auto errors = measured_errors(problem.space, trainer, reference);
+  ASSERT_TRUE(errors);
   const ChoiceDesign other{{0, 1}, {2, 2}, {1, 0}, {2, 1}, {0, 0}, {2, 2}};
-  EXPECT_NEAR(sum_of(errors, other), sum_of(problem.error, other) - sum_of(problem.error, reference), 1e-12);
+  EXPECT_NEAR(sum_of(*errors, other), 1 - trainer.validate(other), 1e-12);
+  EXPECT_NEAR(sum_of(*errors, reference), 1 - trainer.validate(reference), 1e-12);
+}
+
+TEST(Headroom, StopsMeasuringWhereItIsAskedTo) {
+  const TableProblem problem = table_problem(2, false);
+  const ChoiceTrainer trainer = table_trainer(problem, 0, 1);
+  std::vector<std::size_t> seen;
+  const auto until = [&](std::size_t last) {
+    seen.clear();
+    return measured_errors(problem.space, trainer, ChoiceDesign(6, {2, 2}),
+                           [&, last](std::size_t done, std::size_t of) {
+                             EXPECT_EQ(of, 6 * 8 + 1U);
+                             seen.push_back(done);
+                             return done < last;
+                           });
+  };
+  EXPECT_FALSE(until(3));
+  EXPECT_EQ(seen, (std::vector<std::size_t>{1, 2, 3}));
+  EXPECT_TRUE(until(50));
+  EXPECT_EQ(seen.size(), 49U);
 }
 
 }  // namespace

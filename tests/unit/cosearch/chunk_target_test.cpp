@@ -126,6 +126,36 @@ TEST(ChunkTarget, TakesLayersOfAnyNetwork) {
   EXPECT_LE(target.cost({{0, 0}}), conv);
 }
 
+TEST(ChunkTarget, DescribesWhatItOptimised) {
+  const ChoiceSpace space{{{"one", {"conv", "split"}}, {"two", {"conv", "skip"}}}, {4, 8}};
+  ConvLayer stem = same_convolution("stem", 3, 16, 32, 3);
+  stem.bits = {8, 8};
+  const ConvLayer conv = same_convolution("conv", 16, 16, 32, 3);
+  const BlockLayers layers{
+      {{{conv}, {same_convolution("dw", 16, 16, 32, 3, 1, 16), same_convolution("pw", 16, 16, 32, 1)}}, {{conv}, {}}},
+      {stem}};
+  ChunkTarget target =
+      chunk_target(space, layers, {.budget = budget_of(board_named("ZC706")), .name = "small", .clock_mhz = 175});
+  for (const ChoiceDesign& design : {ChoiceDesign{{0, 0}, {0, 1}}, ChoiceDesign{{1, 1}, {1, 0}}}) {
+    const std::vector<TargetFile> files = target.files(design);
+    ASSERT_EQ(files.front().name, "accelerator.toml");
+    const PipelineDescription read = parse_pipeline(files.front().text, files.front().name);
+    EXPECT_EQ(read, target.describe(design));
+    EXPECT_EQ(read.name, "small");
+    EXPECT_EQ(read.clock_mhz, 175);
+    EXPECT_NEAR(cycles_of(read), target.cost(design), 1e-9 * target.cost(design));
+    std::size_t described = 0;
+    for (const DescribedChunk& chunk : read.chunks) described += chunk.layers.size();
+    EXPECT_EQ(described, 3U);
+    EXPECT_EQ(files.size(), 1 + described);
+    for (std::size_t i = 1; i < files.size(); ++i) {
+      EXPECT_TRUE(files[i].name.starts_with("timeloop/"));
+      EXPECT_NO_THROW(parse_timeloop_problem(files[i].text, files[i].name));
+    }
+  }
+  EXPECT_TRUE(nba_target({.mode = CostMode::paper, .bits = {8}}).files(ChoiceDesign(22, {0, 0})).empty());
+}
+
 TEST(ChunkTarget, SaysWhereLayersDoNotFitTheSpace) {
   const ChoiceSpace space{{{"one", {"conv", "skip"}}}, {4}};
   EXPECT_EQ(thrown_by([&] { return chunk_target(space, {}, {}); }), "2: layers of 0 blocks, needed: of 1");

@@ -52,6 +52,36 @@ TEST(Cosearch, IsTheSameForTheSameSeed) {
   EXPECT_NE(cosearch(exact_trainer(problem), hardware, options).state.logits, first.state.logits);
 }
 
+TEST(Cosearch, AsksOnceBetweenTheWarmUpAndTheFirstChoiceStep) {
+  const TableProblem problem = table_problem(4, true);
+  SharedElements hardware(problem);
+  CosearchOptions options = options_for(hardware, problem);
+  std::vector<std::string> heard;
+  options.progress = [&](const CosearchProgress& p) {
+    if (heard.empty() || heard.back() != p.phase) heard.emplace_back(p.phase);
+  };
+  options.warmed_up = [&] {
+    heard.emplace_back("asked");
+    return false;
+  };
+  const CosearchResult stopped = cosearch(exact_trainer(problem), hardware, options);
+  EXPECT_FALSE(stopped.finished);
+  EXPECT_EQ(stopped.state.weight_steps, options.warmup_steps);
+  EXPECT_EQ(stopped.state.choice_steps, 0U);
+  EXPECT_EQ(heard, (std::vector<std::string>{"warm-up", "asked", "validation"}));
+  // What was broken off there asks again; what is beyond does not.
+  heard.clear();
+  options.warmed_up = [&] {
+    heard.emplace_back("asked");
+    return true;
+  };
+  const CosearchResult rest = cosearch(exact_trainer(problem), hardware, options, stopped.state);
+  EXPECT_EQ(heard, (std::vector<std::string>{"asked", "search", "validation"}));
+  heard.clear();
+  cosearch(exact_trainer(problem), hardware, options, rest.state);
+  EXPECT_EQ(heard, (std::vector<std::string>{"validation"}));
+}
+
 TEST(Cosearch, AResumedRunEndsLikeOneThatWasNotBrokenOff) {
   const TableProblem problem = table_problem(3, true);
   SharedElements hardware(problem);

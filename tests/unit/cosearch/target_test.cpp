@@ -33,6 +33,15 @@ TEST(TableTarget, WritesTheTableThatItReads) {
   EXPECT_EQ(again.loads, table.loads);
 }
 
+TEST(TableTarget, DescribesItselfByItsTable) {
+  const LoadTable table = parse_load_table(csv, "cpu.csv", space);
+  TableTarget cpu(space, table, "us");
+  const std::vector<TargetFile> files = cpu.files({{0, 1}, {0, 1}});
+  ASSERT_EQ(files.size(), 1U);
+  EXPECT_EQ(files[0].name, "costs.csv");
+  EXPECT_EQ(parse_load_table(files[0].text, files[0].name, space).loads, table.loads);
+}
+
 TEST(TableTarget, SaysWhatIsWrongWithATableAndWhere) {
   const auto why = [](const std::string& text) {
     return thrown_by([&] { return parse_load_table(text, "cpu.csv", space); });

@@ -49,9 +49,16 @@ TEST(FromNest, ReadsPointwiseNestsSumsAndMaxima) {
 }
 
 TEST(FromNest, TakesAShiftAsItsOwnFootprint) {
+  EXPECT_EQ(problems_of("  a = shift(x, axes=h, by=1)\n  b = linear(a, to=Co)\nreturn b\n"),
+            (std::vector<std::string>{
+                "y[n0,c1,h2,w3] += x[n0,c4,h2-1<4,w3] * w0[c1,c4] for n0=2 c1=8 h2=4 w3=4 c4=8 with y:8/32 x:8 w0:8"}));
+}
+
+TEST(FromNest, CopiesWhatWrapsAroundBeforeItIsMultiplied) {
   EXPECT_EQ(problems_of("  a = shift(x, axes=h, by=1, fill=wrap)\n  b = linear(a, to=Co)\nreturn b\n"),
             (std::vector<std::string>{
-                "y[n0,c1,h2,w3] += x[n0,c4,h2,w3] * w0[c1,c4] for n0=2 c1=8 h2=4 w3=4 c4=8 with y:8/32 x:8 w0:8"}));
+                "a[n0,c1,h2,w3] = x[n0,c1,h2,w3] for n0=2 c1=8 h2=4 w3=4 with a:8 x:8",
+                "y[n0,c1,h2,w3] += a[n0,c4,h2,w3] * w0[c1,c4] for n0=2 c1=8 h2=4 w3=4 c4=8 with y:8/32 a:8 w0:8"}));
 }
 
 TEST(FromNest, RejectsMoreThanTheEvaluatorHolds) {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace kasimir {
 namespace {
 
@@ -102,6 +104,46 @@ TEST(LogBound, IsNoMoreThanTheOptimumAndDropsNoRowOfIt) {
     }
   ASSERT_GT(compared, 60);
   EXPECT_GT(tightness / compared, 0.5);
+}
+
+/// What decides columns and rows before orders: the ways part a group's choices, and no way of the best mapping has a
+/// bound above its value.
+TEST(LogBound, OfAWayToSpreadLoopsIsNoMoreThanTheBestMappingThere) {
+  constexpr std::uint64_t seed = 23;
+  int compared = 0;
+  std::size_t ways_seen = 0;
+  for (const Problem& problem : small_problems())
+    for (std::uint64_t i = 0; i < 24 && !HasFailure(); ++i) {
+      SCOPED_TRACE(fmt::format("seed {}, stream {}, {}", seed, i, str(problem)));
+      Rng rng(seed, i);
+      const CostModel model(problem, small_architecture(rng), {});
+      const Goal goal{.objective = static_cast<Objective>(rng.below(4)), .pj_per_cycle = 50};
+      const SearchAnswer best = search_mapping(model, "exhaustive", asking(goal));
+      if (!best.found) continue;
+      const MappingSpace space(model, {});
+      ProductCosts costs(model, space, space.keeps().front(), goal);
+      const PriceForm form = costs.form();
+      LogBound bound(form, model, costs.components(), goal);
+      std::vector<FactorTable> tables;
+      for (std::size_t g = 0; g < costs.groups().size(); ++g)
+        tables.push_back(costs.select(g, relaxed_class(model), costs.choices(g)));
+      const std::vector<double> point(costs.components(), rng.unit());
+      const std::vector<std::vector<double>> rows = bound.row_bounds(tables, point);
+      for (std::size_t g = 0; g < tables.size(); ++g) {
+        const std::uint32_t own = costs.choice_of(g, best.mapping);
+        std::set<std::uint32_t> ways;
+        double least = Goal::unlimited;
+        for (std::size_t r = 0; r < tables[g].rows; ++r) {
+          ways.insert(costs.place_of(g, tables[g].choice[r]));
+          if (costs.place_of(g, tables[g].choice[r]) == costs.place_of(g, own)) least = std::min(least, rows[g][r]);
+        }
+        EXPECT_LE(bound.value_of_log(least), best.value * (1 + 1e-9)) << g;
+        ways_seen = std::max(ways_seen, ways.size());
+      }
+      ++compared;
+    }
+  ASSERT_GT(compared, 60);
+  EXPECT_GT(ways_seen, 3U);
 }
 
 TEST(BranchAndBound, AnswersSeveralQuestionsAsWellAsOne) {

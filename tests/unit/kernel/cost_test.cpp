@@ -43,6 +43,14 @@ TEST(Cost, OfMovingIsNothingButMemory) {
   EXPECT_EQ(c.elements.str(), "3*Ci*H*W + Co*H*W");
 }
 
+/// Ci = Co at the site: the copy gives the result the output's names.
+TEST(Cost, LeavesOutTheCopyThatPutsTheAxesInOrder) {
+  const Kernel kernel = parse_kernel("kernel k\n  a = stride(x)\n  b = relu(a)\nreturn b\n", catalog());
+  const Graph graph = lower(kernel, SiteSet({{8, 8, 4, 4, 1}}, kernel.choices)).value();
+  ASSERT_EQ(graph.stages.back().step, -1);
+  EXPECT_EQ(cost(graph).elements.str(), "2*Ci*H*W");
+}
+
 TEST(Cost, OfAttentionIsQuadraticInThePositions) {
   const Cost c = cost_of(
       "  a = stride(x)\n  b = matmul(a, a, left=channels, right=channels, softmax=yes)\n"

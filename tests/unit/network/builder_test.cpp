@@ -40,6 +40,10 @@ TEST(NetworkBuilder, InfersShapes) {
   EXPECT_EQ(shape_of(layer::AvgPool{.kernel = 3, .stride = 3}), (Shape3{8, 3, 3}));
   EXPECT_EQ(shape_of(layer::GlobalAvgPool{}), (Shape3{8, 1, 1}));
   EXPECT_EQ(shape_of(layer::Linear{.out = 5}), (Shape3{5, 1, 1}));
+  EXPECT_EQ(shape_of(layer::Slice{2, 5}), (Shape3{5, 9, 11}));
+  EXPECT_EQ(shape_of(layer::Shuffle{4}), (Shape3{8, 9, 11}));
+  EXPECT_EQ(shape_of(layer::Pad{1, 2, 3, 4}), (Shape3{8, 13, 17}));
+  EXPECT_EQ(shape_of(layer::ChannelNorm{}), (Shape3{8, 9, 11}));
 }
 
 TEST(NetworkBuilder, RoundsAPoolUpWhereAsked) {
@@ -75,6 +79,15 @@ TEST(NetworkBuilder, SaysWhichShapesDoNotFit) {
   EXPECT_EQ(refusal(layer::BatchNorm{4}), "channels are 4, but its input 8x9x11 has 8");
   EXPECT_EQ(refusal(layer::Linear{.in = 64, .out = 4}), "inputs are 64, but its input 8x9x11 has 792");
   EXPECT_EQ(refusal(layer::Add{}, {0, 1}), "cannot add 8x9x11 and 8x4x5, needed equal shapes");
+  EXPECT_EQ(refusal(layer::Mul{}, {0, 1}), "cannot multiply 8x9x11 by 8x4x5, needed an equal shape or 8x1x1");
+  EXPECT_EQ(refusal(layer::Mul{}, {0, 1, 1}), "found 3 inputs, needed 2");
+  EXPECT_EQ(refusal(layer::Slice{2, 7}), "channels 2 to 8 of 8x9x11");
+  EXPECT_EQ(refusal(layer::Slice{-1, 2}), "first channel: found -1, needed 0 to 65536");
+  EXPECT_EQ(refusal(layer::Shuffle{3}), "3 groups do not divide 8 channels");
+  EXPECT_EQ(refusal(layer::Pad{0, -1, 0, 0}), "padding: found -1, needed 0 to 65536");
+  EXPECT_EQ(refusal(layer::Pad{65536, 0, 0, 0}), "height: found 65545, needed 1 to 65536");
+  EXPECT_EQ(refusal(layer::ChannelNorm{4}), "channels are 4, but its input 8x9x11 has 8");
+  EXPECT_EQ(refusal(layer::ChannelNorm{.epsilon = 0}), "epsilon is 0, needed 1e-12 to 1");
   EXPECT_EQ(refusal(layer::Concat{}, {0, 1}), "cannot join 8x9x11 and 8x4x5, needed equal heights and widths");
   EXPECT_EQ(refusal(layer::MaxPool{.kernel = 10}), "a window that spans 10 does not fit into 8x9x11 with padding 0");
   EXPECT_EQ(refusal(layer::MaxPool{.kernel = 2, .padding = 2}), "padding 2 is more than half of the window 2");

@@ -27,6 +27,15 @@ TEST(Layer, PrintsWhatItDoes) {
   EXPECT_EQ(op_text(layer::Activation{layer::ActivationKind::relu}), "relu");
   EXPECT_EQ(op_text(layer::Activation{layer::ActivationKind::relu6}), "relu6");
   EXPECT_EQ(op_text(layer::Activation{layer::ActivationKind::hardswish}), "hardswish");
+  using enum layer::ActivationKind;
+  for (const auto& [kind, word] : {std::pair(sigmoid, "sigmoid"), std::pair(tanh, "tanh"), std::pair(silu, "silu"),
+                                   std::pair(gelu, "gelu"), std::pair(hardsigmoid, "hardsigmoid")})
+    EXPECT_EQ(op_text(layer::Activation{kind}), word);
+  EXPECT_EQ(op_text(layer::Mul{}), "mul");
+  EXPECT_EQ(op_text(layer::Slice{2, 5}), "channels 2..6");
+  EXPECT_EQ(op_text(layer::Shuffle{3}), "shuffle 3 groups");
+  EXPECT_EQ(op_text(layer::Pad{1, 2, 3, 4}), "pad top 1 left 2 bottom 3 right 4");
+  EXPECT_EQ(op_text(layer::ChannelNorm{8}), "channelnorm");
   EXPECT_EQ(op_text(layer::Add{}), "add");
   EXPECT_EQ(op_text(layer::Concat{}), "concat");
   EXPECT_EQ(op_text(layer::MaxPool{.kernel = 3, .stride = 2, .padding = 1, .ceil = true}), "maxpool 3x3 /2 pad 1 ceil");
@@ -52,6 +61,8 @@ TEST(Layer, CountsTheMacsAndParametersOfAConvolution) {
 
 TEST(Layer, CountsNoMacsForNormalisationAndSums) {
   EXPECT_EQ((Layer{"b", layer::BatchNorm{16}, {0}, {16, 8, 8}}.cost()), (LayerCost{0, 32}));
+  EXPECT_EQ((Layer{"n", layer::ChannelNorm{16}, {0}, {16, 8, 8}}.cost()), (LayerCost{0, 32}));
+  EXPECT_EQ((Layer{"m", layer::Mul{}, {0, 1}, {16, 8, 8}}.cost()), (LayerCost{0, 0}));
   EXPECT_EQ((Layer{"l", layer::Linear{.in = 64, .out = 10}, {0}, {10, 1, 1}}.cost()), (LayerCost{640, 650}));
   EXPECT_EQ((Layer{"a", layer::Add{}, {0, 1}, {16, 8, 8}}.cost()), (LayerCost{0, 0}));
 }

@@ -45,8 +45,11 @@ TEST(NeverNegative, FollowsActivationsThroughSumsAndPooling) {
   const int swish = net.add("swish", layer::Activation{layer::ActivationKind::hardswish}, {conv});
   const int both = net.add("both", layer::Add{}, {relu, relu});
   const int mixed = net.add("mixed", layer::Add{}, {relu, swish});
+  const int joined = net.add("joined", layer::Concat{}, {both, mixed});
   const int pool = net.add("pool", layer::GlobalAvgPool{}, {both});
-  net.add("fc", layer::Linear{.out = 3}, {pool});
+  const int all = net.add("all", layer::GlobalAvgPool{}, {joined});
+  net.add("sum", layer::Add{},
+          {net.add("fc", layer::Linear{.out = 3}, {pool}), net.add("fc2", layer::Linear{.out = 3}, {all})});
   const std::vector<bool> known = never_negative(std::move(net).finish());
   EXPECT_FALSE(known[0]);
   EXPECT_FALSE(known[static_cast<std::size_t>(conv)]);
@@ -54,7 +57,9 @@ TEST(NeverNegative, FollowsActivationsThroughSumsAndPooling) {
   EXPECT_FALSE(known[static_cast<std::size_t>(swish)]);
   EXPECT_TRUE(known[static_cast<std::size_t>(both)]);
   EXPECT_FALSE(known[static_cast<std::size_t>(mixed)]);
+  EXPECT_FALSE(known[static_cast<std::size_t>(joined)]);
   EXPECT_TRUE(known[static_cast<std::size_t>(pool)]);
+  EXPECT_FALSE(known[static_cast<std::size_t>(all)]);
 }
 
 TEST(WeightedPlaces, HaveAllMultiplicationsOfEveryNetworkOfTheZoo) {

@@ -121,6 +121,22 @@ TEST_P(ShapeRule, RejectsWithItsReason) {
 
 INSTANTIATE_TEST_SUITE_P(Catalog, ShapeRule, ::testing::ValuesIn(broken));
 
+/// Channels that differ by a number at every site, if not by name.
+TEST(ShapeRules, ConcatKnowsNumericRatiosOfTheSites) {
+  const auto joined = [&](const char* a, const char* b, std::vector<Site> sites) {
+    const Application concat = Application::parse("concat(x, a)", {shape_from(a), shape_from(b)});
+    const auto shape = concat.primitive->shape(concat.call(SiteSet(std::move(sites), testing::test_choices())));
+    return shape.ok() ? str(*shape) : shape.rejection().str();
+  };
+  const std::vector<Site> equal{{4, 4, 3, 3, 1}, {8, 8, 2, 2, 1}};
+  EXPECT_EQ(joined("c=Ci", "c=Co", equal), "[c=2*Ci]");
+  EXPECT_EQ(joined("c=Co", "c=3*Ci", equal), "[c=4*Co]");
+  EXPECT_EQ(joined("c=Ci", "c=Co", {{4, 4, 3, 3, 1}, {4, 8, 2, 2, 1}}),
+            "concat: the channels have a numeric ratio ([c=Ci] with [c=Co])");
+  const std::int64_t g = testing::test_choices()[Symbol::g];
+  EXPECT_EQ(joined("c=Ci", "c=Ci*g", equal), fmt::format("[c={}*Ci]", g + 1));
+}
+
 /// Sizes are compared at every site: what holds at one only is no match.
 TEST(ShapeRules, HoldAtEverySite) {
   const Application blend = Application::parse("broadcast(x, a)", {shape_from("c=Ci"), shape_from("c=Co")});

@@ -25,6 +25,7 @@ CosearchPage made_up() {
                     0.0123,
                     {},
                     {},
+                    {},
                     {}};
   CosearchFinalist one{"finalist-1", 4e4, 0.5, 0.81, 0.8, {}, {"a0q4", "a1q8", "dwa0q6"}, {1000, 0, 0}, "a0q4: mode 1"};
   one.blocks.push_back({"stage1.block1", "conv3", 4, {39000, 0, 0}});
@@ -50,6 +51,17 @@ TEST(CosearchPage, ShowsWhatWasFoundAndWhatItCosts) {
     EXPECT_THAT(text, HasSubstr(part));
   EXPECT_THAT(text, HasSubstr("12,345"));
   EXPECT_THAT(text, Not(HasSubstr("dwa0q6"))) << "a part without load";
+}
+
+TEST(CosearchPage, ShowsTheHeadroomWhereItWasMeasured) {
+  CosearchPage page = made_up();
+  EXPECT_THAT(text_of(cosearch_html(page)), HasSubstr("It was not measured."));
+  page.headroom = {{"joint (exact)", 0.4, 0}, {"operators only", std::nullopt, 0}, {"bits only", 0.5, 0.25}};
+  EXPECT_THAT(faults_of(cosearch_html(page)), IsEmpty());
+  const std::string text = text_of(cosearch_html(page));
+  for (const char* part : {"joint (exact)", "40.0 %", "misses the goal", "50.0 %", "25.0 %"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_THAT(text, Not(HasSubstr("It was not measured.")));
 }
 
 TEST(CosearchPage, LeavesSpeedOutWhereCostsAreNoCycles) {

@@ -29,9 +29,10 @@ TEST(RejectionTable, CountsRules) {
   MadeUpStudy study("rules");
   fill_small(study);
   EXPECT_EQ(rejection_table(study.store()).str(),
-            "trials  state     rule\n"
-            "     2  rejected  every output sees a neighbourhood\n"
-            "     1  failed    diverged\n");
+            "trials  state     rule                               nearest miss\n"
+            "     2  rejected  every output sees a neighbourhood  it sees 1 x 1\n"
+            "     1  failed    diverged                           the loss was <script>alert('x')</script> \"nan\", "
+            "after epoch...\n");
 }
 
 TEST(StudyJson, IsOneObjectPerTrialAndLine) {

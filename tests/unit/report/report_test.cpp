@@ -242,7 +242,7 @@ TEST(Report, IsAPureFunctionOfTheStudy) {
 TEST(Report, IsWrittenToAFile) {
   MadeUpStudy study("file");
   fill_small(study);
-  const auto path = study.store().path().parent_path() / "small.html";
+  const auto path = study.store().place().file().parent_path() / "small.html";
   write_report(study.store(), catalog(), path, {{}, "kasimir 0.1.0", 10, "dot"});
   EXPECT_EQ(read_file(path), page_of(study));
   EXPECT_THAT(testing::thrown_by([&] {

@@ -41,8 +41,8 @@ inline Json spec(int trials, std::uint64_t seed = 1) {
   return {{"network", "resnet8"}, {"seed", seed}, {"ladder", ladder.to_json()}};
 }
 
-inline Store start(const std::filesystem::path& path, const Json& asked, double now = 1000) {
-  return Store::start(path, asked, "kasimir 0.1.0", "test machine", now);
+inline Store start(const StudyPlace& place, const Json& asked, double now = 1000) {
+  return Store::start(place, asked, "kasimir 0.1.0", "test machine", now);
 }
 
 /// One number in six has no kernel; one in ten repeats the kernel of number 1.

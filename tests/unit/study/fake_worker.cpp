@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker process for the tests: study_fake_worker STUDY MICROSECONDS_PER_EPOCH [die|error].
 // `die` kills itself over trial 3, `error` ends with an Error over trial 3.
+// study_fake_worker STUDY begin TRIALS makes a study; study_fake_worker STUDY show fails unless there is one.
 #include "fake.h"
 
 #include "kasimir/base/error.h"
@@ -23,6 +24,15 @@ int main(int argc, char** argv) {
   if (argc < 3) return 70;
   std::signal(SIGINT, on_interrupt);
   const std::string path = argv[1];
+  if (argv[2] == std::string("begin") || argv[2] == std::string("show")) {
+    try {
+      if (argv[2] == std::string("begin")) fake::start(path, fake::spec(std::atoi(argv[3])), wall_clock());
+      Store::view(path);
+      return 0;
+    } catch (const kasimir::Error& error) {
+      return static_cast<int>(error.fault());
+    }
+  }
   const std::chrono::microseconds pause(std::atoi(argv[2]));
   const std::string mode = argc > 3 ? argv[3] : "";
   const Evaluate honest = fake::evaluate(pause);

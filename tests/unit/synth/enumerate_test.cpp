@@ -154,7 +154,7 @@ TEST(Enumeration, GivesLegalKernelsThatGrowthCanDraw) {
     all.list(n, [&](const EnumeratedKernel& kernel) { functions.insert(kernel.fingerprint.value()); });
     const LengthCounts counts = fewer.list(n, [&](const EnumeratedKernel& kernel) {
       EXPECT_TRUE(functions.contains(kernel.fingerprint.value()));
-      if (++kernels % 37 != 0) return;
+      ++kernels;
       const Kernel written = to_kernel(world, kernel.choice, kernel.steps);
       EXPECT_TRUE(lower(written, SiteSet(world.sites().sites(), written.choices)).ok()) << str(written);
       for (std::size_t k = 0; k < kernel.steps.size(); ++k)
@@ -164,6 +164,57 @@ TEST(Enumeration, GivesLegalKernelsThatGrowthCanDraw) {
     EXPECT_EQ(counts.unidentified, 0U);
   }
   EXPECT_GT(kernels, 5000U);
+}
+
+/// Every step of every kernel up to three primitives of these parts of the catalog is drawn with some probability.
+TEST(Enumeration, OfPartsUpToThreePrimitivesCanBeDrawn) {
+  for (const auto& primitives :
+       std::vector<std::vector<std::string>>{{"linear", "group", "merge", "shuffle", "fold", "broadcast"},
+                                             {"linear", "softmax", "matmul", "transpose", "scale"},
+                                             {"mix", "unfold", "linear", "relu", "concat", "norm"}}) {
+    World world = world_at({8, 8, 6, 5, 1}, primitives);
+    Enumeration enumeration(world, {});
+    std::uint64_t kernels = 0;
+    for (int n = 1; n <= 3; ++n)
+      enumeration.list(n, [&](const EnumeratedKernel& kernel) {
+        ++kernels;
+        const Kernel written = to_kernel(world, kernel.choice, kernel.steps);
+        for (std::size_t k = 0; k < kernel.steps.size(); ++k)
+          EXPECT_TRUE(offered(world, kernel.steps, k, kernel.choice)) << str(written) << "step " << k;
+      });
+    std::cout << kernels << " kernels of up to 3 primitives of " << fmt::format("{}", fmt::join(primitives, ", "))
+              << "\n";
+    EXPECT_GT(kernels, 300U);
+  }
+}
+
+/// All prefixes give the counts themselves; some of them, what is near.
+TEST(Enumeration, EstimatesWhatItLists) {
+  World world = world_at({16, 8, 2, 3, 2}, {"linear", "concat", "group", "merge", "stride", "mix"});
+  const auto ignore = [](const EnumeratedKernel&) {};
+  Enumeration enumeration(world, {});
+  enumeration.list(1, ignore);
+  enumeration.list(2, ignore);
+  const LengthEstimate all = enumeration.estimate(3, 1'000'000, 1);
+  std::vector<LengthEstimate> some;
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5}) some.push_back(enumeration.estimate(3, all.prefixes / 3, seed));
+  const LengthCounts counts = enumeration.list(3, ignore);
+  EXPECT_EQ(all.sampled, all.prefixes);
+  EXPECT_DOUBLE_EQ(all.grown, static_cast<double>(counts.grown));
+  EXPECT_EQ(all.grown_error, 0.0);
+  EXPECT_LE(all.least_distinct, static_cast<double>(counts.distinct));
+  EXPECT_GE(all.most_distinct, static_cast<double>(counts.distinct));
+  EXPECT_GT(all.least_distinct, 0.5 * static_cast<double>(counts.distinct));
+  for (const LengthEstimate& one : some) {
+    EXPECT_EQ(one.prefixes, all.prefixes);
+    EXPECT_EQ(one.sampled, all.prefixes / 3);
+    EXPECT_GT(one.grown_error, 0.0);
+    EXPECT_NEAR(one.grown, all.grown, 4 * one.grown_error);
+    EXPECT_NEAR(one.kept, all.kept, 4 * one.kept_error);
+  }
+  std::cout << counts.grown << " grown, " << counts.distinct << " distinct; estimated "
+            << fmt::format("{:.0f} +- {:.0f}, {:.0f} to {:.0f}\n", some[0].grown, some[0].grown_error,
+                           some[0].least_distinct, some[0].most_distinct);
 }
 
 /// Choices with the same values of the symbols that a kernel uses are listed once.

@@ -2,6 +2,7 @@
 #include "kasimir/synth/fitter.h"
 
 #include "support/thrown.h"
+#include "unit/synth/by_hand.h"
 #include "unit/synth/random_problem.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 namespace kasimir {
 namespace {
 
+using testing::ByHand;
 using testing::conv_load;
 using testing::draw_problem;
 using testing::ProblemKind;
@@ -270,42 +272,16 @@ TEST(Lattices, AreWhatTheirDefinitionSays) {
 
 // --- by hand ------------------------------------------------------------------------------------------------------
 
-/// cost = 640 * x0 parameters and 64 times that MACs at each of some sites with Ci = Co.
-struct ByHand {
-  explicit ByHand(std::vector<SiteLoad> sites, std::uint8_t symbols = 1) : loads(std::move(sites)) {
-    problem.set_sites(loads);
-    problem.reset(symbols);
-  }
-  /// The same factor at every site.
-  void cost(CostKind kind, const Powers& powers, double factor) {
-    problem.add_cost(kind, powers, std::vector<double>(loads.size(), factor));
-  }
-  void whole(const Powers& powers, std::int64_t num, std::int64_t den) {
-    problem.require_whole(powers, std::vector<std::int64_t>(loads.size(), num),
-                          std::vector<std::int64_t>(loads.size(), den));
-  }
-  std::string solve(const std::string& text, const SolverOptions& options = {}) {
-    const Budget budget = Budget::parse(text);
-    const FitFailure failure = problem.solve(budget, options, solution);
-    return failure.ok() ? "solved" : explain(failure, budget, loads, options).str();
-  }
-  [[nodiscard]] std::int64_t x(std::size_t symbol, std::size_t site = 0) const { return solution.values[site][symbol]; }
-
-  std::vector<SiteLoad> loads;
-  FitProblem problem;
-  FitSolution solution;
-};
-
-constexpr Powers x0{1};
-constexpr Powers x1{0, 1};
-constexpr Powers one{};
-const SiteLoad plain = conv_load({64, 64, 8, 8, 1});  // 36,864 parameters, 64 times as many MACs
+using testing::one;
+using testing::plain;
+using testing::x0;
+using testing::x1;
 
 TEST(FitProblem, PutsValuesOnLanesAsFarAsTheyFit) {
   for (const std::int64_t lane : {1, 8, 16, 32}) {
     ByHand hand({plain});
     hand.cost(CostKind::params, x0, 640);
-    EXPECT_EQ(hand.solve("params=..0.5", {.lane = lane}), "solved");  // 28.8
+    EXPECT_EQ(hand.solve("params=..0.5", {.lane = lane, .enough_use = 0.0}), "solved");  // 28.8
     EXPECT_EQ(hand.x(0), lane == 1 ? 28 : lane == 8 ? 24 : lane == 16 ? 16 : 28) << lane;
   }
 }
@@ -314,9 +290,10 @@ TEST(FitProblem, TakesTheSmallestMultipleOfTheLaneAndOfWhatSizesAsk) {
   ByHand hand({plain});
   hand.cost(CostKind::params, x0, 640);
   hand.whole(x0, 1, 3);
-  EXPECT_EQ(hand.solve("params=..0.5"), "solved");
+  const SolverOptions on_lane{.enough_use = 0.0};
+  EXPECT_EQ(hand.solve("params=..0.5", on_lane), "solved");
   EXPECT_EQ(hand.x(0), 24);
-  EXPECT_EQ(hand.solve("params=..0.4"), "solved");  // 23.04
+  EXPECT_EQ(hand.solve("params=..0.4", on_lane), "solved");  // 23.04
   EXPECT_EQ(hand.x(0), 21);
 }
 

@@ -67,7 +67,7 @@ class Drawn {
       step.operands[at] = static_cast<std::int16_t>(tensor);
       shapes[at] = shapes_[tensor];
     }
-    const MoveTable& table = world_.table(primitive, shapes, open_, false);
+    const MoveTable table = world_.table(primitive, shapes, open_);
     if (table.ways == 0) return;
     const DrawnMove drawn = world_.draw(table, rng);
     if (!world_.offer(table, drawn).substitutions.empty()) return;

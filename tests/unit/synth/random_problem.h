@@ -28,7 +28,8 @@ struct RandomProblem {
   std::vector<Term> volumes;
   std::vector<Whole> wholes;
   Budget budget;
-  SolverOptions options;
+  /// Values on the lane only, and each site on its own, so that the lattices are what is written here.
+  SolverOptions options{.enough_use = 0.0, .most_imbalance = std::numeric_limits<double>::infinity()};
 
   void fill(FitProblem& problem) const {
     problem.set_sites(loads);

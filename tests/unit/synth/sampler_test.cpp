@@ -53,7 +53,7 @@ TEST(Sample, IsTheSameOnAnyNumberOfThreads) {
     EXPECT_EQ(many.stats.same_function, one.stats.same_function);
     EXPECT_EQ(many.stats.rejected, one.stats.rejected);
     EXPECT_EQ(many.stats.refused, one.stats.refused);
-    EXPECT_EQ(many.stats.example, one.stats.example);
+    EXPECT_EQ(many.stats.nearest, one.stats.nearest);
   }
   EXPECT_NE(texts(draw(budget, 70, 1, 2)), texts(one));
 }
@@ -158,7 +158,7 @@ TEST(Sample, CountsEveryAttemptOnce) {
   std::uint64_t rejected = 0;
   for (const auto& [rule, count] : some.stats.rejected) {
     rejected += static_cast<std::uint64_t>(count);
-    EXPECT_TRUE(some.stats.example.contains(rule)) << rule;
+    EXPECT_TRUE(some.stats.nearest.contains(rule)) << rule;
   }
   EXPECT_EQ(some.stats.attempts, some.stats.legal + rejected);
   EXPECT_EQ(some.stats.legal, some.found.size() + some.stats.same_text);

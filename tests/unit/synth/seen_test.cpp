@@ -28,7 +28,7 @@ class Seen : public ::testing::Test {
   const fs::path folder = fs::temp_directory_path() / fmt::format("kasimir-seen-{}", ::getpid());
   const fs::path path = folder / "seen";
   static constexpr std::uint64_t space = 0xABCD;
-  static constexpr std::size_t header = sizeof("kasimir seen-set 1 of space 000000000000abcd\n") - 1;
+  static constexpr std::size_t header = sizeof("kasimir seen-set 2 of space 000000000000abcd\n") - 1;
   static constexpr std::size_t record = 48;
 
   void append(std::string_view bytes) const { write_file(path, read_file(path) + std::string(bytes)); }
@@ -63,6 +63,18 @@ TEST_F(Seen, TellsFormsFromFunctionsAndKeepsTheCheapest) {
   EXPECT_EQ(set.add({{6, 6}, std::nullopt, 1.0}), Novelty::fresh);
   EXPECT_EQ(set.add({{5, 5}, std::nullopt, 1.0}), Novelty::same_form);
   EXPECT_EQ(set.records(), 4U);
+}
+
+TEST_F(Seen, KeepsAKernelWhoseFunctionOnlySeemedToBeKnown) {
+  SeenSet set(path, space);
+  const auto yes = [] { return true; };
+  const auto no = [] { return false; };
+  EXPECT_EQ(set.add(kernel(1, 1, 10.0), yes), Novelty::fresh);
+  EXPECT_EQ(set.add(kernel(1, 1, 10.0), yes), Novelty::same_form);
+  EXPECT_EQ(set.add(kernel(2, 1, 10.0), no), Novelty::same_function);
+  EXPECT_EQ(set.add(kernel(2, 1, 10.0), yes), Novelty::told_apart);
+  EXPECT_EQ(set.add(kernel(2, 1, 10.0), no), Novelty::same_form);
+  EXPECT_EQ(set.records(), 2U);
 }
 
 TEST_F(Seen, IsTheSameAfterItIsOpenedAgain) {
@@ -122,7 +134,7 @@ TEST_F(Seen, BeginsAnewWhereEvenTheFirstLineIsCutShort) {
       EXPECT_EQ(set.records(), 0U);
       EXPECT_EQ(set.dropped_bytes(), size);
     }
-    EXPECT_EQ(read_file(path), "kasimir seen-set 1 of space 000000000000abcd\n");
+    EXPECT_EQ(read_file(path), "kasimir seen-set 2 of space 000000000000abcd\n");
   }
 }
 
@@ -143,11 +155,11 @@ TEST_F(Seen, RefusesOtherFilesVersionsAndSpaces) {
                                    "  needed: a new name, or a file that begins with `kasimir seen-set `",
                                    path.string()));
   for (const char* line :
-       {"kasimir seen-set 2 of space 000000000000abcd", "kasimir seen-set 1 of space 0000000000000001"}) {
+       {"kasimir seen-set 9 of space 000000000000abcd", "kasimir seen-set 2 of space 0000000000000001"}) {
     write_file(path, std::string(line) + "\nrest");
     EXPECT_EQ(message(), fmt::format("{} is of another version, or of other sites or primitives\n"
                                      "  found: {}\n"
-                                     "  needed: kasimir seen-set 1 of space 000000000000abcd",
+                                     "  needed: kasimir seen-set 2 of space 000000000000abcd",
                                      path.string(), line));
   }
 }

@@ -23,7 +23,7 @@ struct Solved {
 };
 
 Solved solve(const std::string& steps, const std::vector<SiteLoad>& loads, const std::string& budget,
-             const SolverOptions& options = {}) {
+             const SolverOptions& options = {.enough_use = 0.0}) {
   Solved solved{parse_kernel("kernel k\ngiven g=4\n" + steps, catalog())};
   std::vector<Site> sites;
   for (const SiteLoad& load : loads) sites.push_back(load.site);
@@ -42,7 +42,11 @@ TEST(Fit, TakesTheLargestLaneThatTheBudgetAllows) {
   EXPECT_EQ(half.cost->params[0], 640.0 * 24);
   EXPECT_EQ(half.cost->macs[0], 640.0 * 24 * 64);
   EXPECT_EQ(solve(bottleneck, {plain}, "macs=..0.5,params=..0.5", {.lane = 1}).x0(), 28);
-  EXPECT_EQ(solve(bottleneck, {plain}, "macs=..0.5,params=..0.5", {.lane = 16}).x0(), 16);
+  EXPECT_EQ(solve(bottleneck, {plain}, "macs=..0.5,params=..0.5", {.lane = 16, .enough_use = 0.0}).x0(), 16);
+}
+
+TEST(Fit, TakesValuesBetweenLanesWhereTheyUseMoreOfTheBudget) {
+  EXPECT_EQ(solve(bottleneck, {plain}, "macs=..0.5,params=..0.5", {}).x0(), 28);
 }
 
 TEST(Fit, GoesBelowALaneWhereTheBudgetAsks) {
@@ -108,14 +112,14 @@ TEST(Fit, NamesTheLimitThatBinds) {
 }
 
 TEST(Fit, LimitsTheBytesWritten) {
-  const Solved wide = solve(bottleneck, {plain}, "macs=..,params=..,bytes=..2.25");
+  const Solved wide = solve(bottleneck, {plain}, "macs=..,params=..,bytes=..1.25");
   ASSERT_TRUE(wide.cost.ok());
-  EXPECT_EQ(wide.x0(), 16);  // 4 * 64 * (x0 + 64 + 64) bytes, the copy to the output too, against 4 * 64 * 64
-  EXPECT_EQ(wide.cost->bytes[0], 4.0 * 64 * (16 + 64 + 64));
+  EXPECT_EQ(wide.x0(), 16);  // 4 * 64 * (x0 + 64) bytes against 4 * 64 * 64
+  EXPECT_EQ(wide.cost->bytes[0], 4.0 * 64 * (16 + 64));
   EXPECT_EQ(wide.cost->total_bytes, wide.cost->bytes[0]);
   EXPECT_EQ(wide.cost->objective.use, 1.0);
-  EXPECT_EQ(solve(bottleneck, {plain}, "bytes=..2").cost.rejection().str(),
-            "budget: bytes at most 2 (2.02 at Ci=64 Co=64 H=8 W=8 s=1)");
+  EXPECT_EQ(solve(bottleneck, {plain}, "bytes=..1").cost.rejection().str(),
+            "budget: bytes at most 1 (1.02 at Ci=64 Co=64 H=8 W=8 s=1)");
 }
 
 TEST(Fit, RefusesSizesThatNoValueMakesWhole) {

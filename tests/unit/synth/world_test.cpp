@@ -112,7 +112,7 @@ TEST(World, DrawsOptionsByTheirWeights) {
   World world(catalog(), testing::resnet8_loads(), options);
   const auto names = primitive_names(catalog());
   const auto broadcast = static_cast<int>(std::ranges::find(names, "broadcast") - names.begin());
-  const MoveTable table = world.table(broadcast, {world.input(), world.input()}, 0, false);
+  const MoveTable table = world.table(broadcast, {world.input(), world.input()}, 0);
   ASSERT_EQ(table.ways, 1);
   Rng rng(seed);
   std::map<int, int> seen;
@@ -180,6 +180,33 @@ TEST(Semantics, KeepsOtherFunctionsApart) {
   // As many groups as channels, and four: the same number at the smallest tiny site.
   expect_apart(widening, "a = group(x, by=Ci)\nb = conv(a, to=Co, stride=yes)\nreturn b\n",
                "a = conv(x, to=Co, groups=g, stride=yes)\nreturn a\n");
+}
+
+Semantics::Waste waste_of(const std::string& steps) {
+  World::Options options;
+  for (const Primitive* primitive : catalog()) options.weights.push_back(primitive->weight);
+  options.choices = {Binding().set(Symbol::g, 4).set(Symbol::r, 2)};
+  const std::vector<SiteLoad> loads{testing::conv_load(square)};
+  World world(catalog(), loads, options);
+  int choice = 0;
+  const auto replayed = replay(world, parse_kernel("kernel k\ngiven g=4 r=2\n" + steps, catalog()), &choice).value();
+  return Semantics(world).waste(replayed, open_symbols(world, replayed));
+}
+
+TEST(Semantics, NamesTheStepThatIsIdle) {
+  EXPECT_EQ(waste_of("a = relu(x)\nb = abs(a)\nc = linear(b, to=Co)\nreturn c\n").idle_step, 1);
+  // The sum of a softmax is one.
+  EXPECT_EQ(
+      waste_of("a = gelu(x)\nb = softmax(a, axes=c)\nc = fold(b, axes=c, by=sum)\nd = broadcast(c, x)\nreturn d\n")
+          .idle_step,
+      0);
+  EXPECT_TRUE(waste_of("a = relu(x)\nb = linear(a, to=Co)\nreturn b\n").none());
+  EXPECT_TRUE(waste_of("a = shuffle(x, by=g)\nb = conv(a, to=Co, groups=g)\nreturn b\n").none());
+}
+
+TEST(Semantics, SeesThatChannelsDoNotDependOnTheInput) {
+  EXPECT_TRUE(waste_of("a = shift(x, axes=c, by=1)\nreturn a\n").blind);
+  EXPECT_FALSE(waste_of("a = shift(x, axes=h, by=1)\nreturn a\n").blind);
 }
 
 TEST(Spectrum, CountsKindsPairsAndSkeletons) {

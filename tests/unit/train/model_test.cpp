@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace kasimir {
@@ -41,6 +42,19 @@ TEST_F(ModelOnImages, GivesTheSameScoresAfterSaveAndLoad) {
   EXPECT_NE(other.predict(data_.test, first(20)), expected);
   other.load(path);
   EXPECT_EQ(other.predict(data_.test, first(20)), expected);
+}
+
+TEST(Model, StartsFromTheWeightsThatItsNetworkCameWith) {
+  const Network bare = small_network(0.5);
+  const auto weights = random_weights({&bare, {}}, 3);
+  const Network network = Network(bare).with_start(weights);
+  const auto found = Model({&network, {}}).tensors();
+  ASSERT_EQ(found.size(), weights.size());
+  for (const NamedTensor& tensor : found) {
+    const auto wanted = std::ranges::find(weights, tensor.name, &NamedTensor::name);
+    ASSERT_NE(wanted, weights.end()) << tensor.name;
+    EXPECT_EQ(tensor.values, wanted->values) << tensor.name;
+  }
 }
 
 TEST(ModelFile, NamesWhatIsWrongWithIt) {

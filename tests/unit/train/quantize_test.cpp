@@ -152,6 +152,38 @@ TEST_F(Quantizing, ScoresEachPlaceAlone) {
   EXPECT_EQ(model.evaluate(data_.train, split_.validation).loss, whole);
 }
 
+TEST_F(Quantizing, RoundsByALawfulRuleAsItsQuantizationDoes) {
+  const Network network = small_network();
+  const NetworkPlan plan{&network, {}};
+  const TrainResult trained = train(plan, data_, split_, quick());
+  Model& model = *trained.model;
+  const auto& mse = range_estimator("mse");
+  const BitPlan bits = all_places(plan, 3);
+  const Score rounded =
+      score_rounded(model, plan, data_.train, first(128), bits, {&quantizer("symmetric"), &mse, true}, {}, data_.test);
+  const double plain = model.evaluate(data_.test, every_index(data_.test)).loss;
+  model.set_quantization(calibrate(model, plan, data_.train, first(128), bits, mse));
+  EXPECT_NEAR(model.evaluate(data_.test, every_index(data_.test)).loss, rounded.loss, 1e-3);
+  EXPECT_GT(std::abs(plain - rounded.loss), 1e-3) << "3 bits change something";
+}
+
+TEST_F(Quantizing, OutliersStretchTheWholeRangeMoreThanTheBestOne) {
+  const Network network = small_network();
+  const NetworkPlan plan{&network, {}};
+  const TrainResult trained = train(plan, data_, split_, quick());
+  const auto step = [&](const char* range, const Outliers& outliers) {
+    return calibrate(*trained.model, plan, data_.train, first(256), all_places(plan, 4), range_estimator(range),
+                     outliers)
+        .at("stem.conv.weight")
+        .activation_step;
+  };
+  const Outliers outliers{.images = 0.02};
+  const double whole = step("min_max", outliers) / step("min_max", {});
+  EXPECT_GT(whole, 4);
+  EXPECT_LT(step("mse", outliers) / step("mse", {}), 0.6 * whole);
+  EXPECT_EQ(step("min_max", {.images = 0.02, .pixels = 0}), step("min_max", {}));
+}
+
 TEST_F(Quantizing, RefusesWhatItCannotDo) {
   const Network network = small_network();
   const NetworkPlan plan{&network, {}};

@@ -110,10 +110,9 @@ TEST_F(Supernets, DeriveNetworksWithTheBitsOfEveryWeightedPlace) {
   Supernet net(small_residual(), images, parts(), quick());
   const DerivedNetwork derived = net.derive_network({{0, 1}, {2, 0}, {1, 2}, {2, 2}});
   std::map<std::string, int> bits;
-  for (const auto& [weight, place] : derived.bits) {
-    EXPECT_EQ(place.weight, place.activation);
-    EXPECT_EQ(derived.quantization.at(weight).weight.bits, place.weight);
-    bits[weight] = place.weight;
+  for (const auto& [weight, place] : derived.quantization) {
+    EXPECT_EQ(place.weight.bits, place.activation.bits);
+    bits[weight] = place.weight.bits;
   }
   EXPECT_EQ(bits, (std::map<std::string, int>{{"stem.conv.weight", 8},
                                               {"stage1.block1.conv1.conv3.conv.weight", 4},

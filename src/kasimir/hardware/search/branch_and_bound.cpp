@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/hardware/search/branch_and_bound.h"
 
+#include "kasimir/hardware/search/branch_node.h"
 #include "kasimir/hardware/search/engines.h"
 #include "kasimir/hardware/search/pareto.h"
+#include "kasimir/hardware/search/row_enumeration.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <map>
 #include <optional>
 
 namespace kasimir {
@@ -14,33 +18,20 @@ namespace {
 /// Before branches are cut, some mapping has to be there to compare with.
 constexpr int first_descents = 2;
 constexpr int dives = 2;
+/// Then one dive after so many nodes; after each, so many steps below where it has been.
+constexpr std::size_t expansions_of_a_dive = 32;
+constexpr int steps_of_a_plunge = 30;
 /// Of the rows that bounds find promising, one of so many is improved.
 constexpr std::size_t tries_of_a_kind = 4;
 constexpr int steps_of_a_root = 40;
 constexpr int steps_of_a_node = 8;
+constexpr int steps_of_a_place = 14;
 constexpr int steps_of_a_branch = 10;
 /// Rows, multiplied over tables, below which all are gone through.
 constexpr double few_choices = 1e5;
 
 /// Bounds so little below a value do not say that there is a better one: SearchAnswer::optimal allows 1e-9.
 constexpr double tie = 9e-10;
-
-/// Mappings in some orders of their loops.
-struct Node {
-  std::size_t costs = 0;  // which choice of keeps
-  OrderClass orders;
-  std::size_t decided = 0;                          // levels, from the outermost
-  std::vector<std::vector<std::uint32_t>> choices;  // of each group, that no bound has dropped
-  std::vector<double> point;                        // of LogBound
-  double bound = 0;
-  bool undominated = false;  // choices that others beat in all components are gone
-  std::size_t number = 0;    // in the order of making
-};
-
-/// The lowest bound first.
-bool later(const Node& a, const Node& b) {
-  return a.bound != b.bound ? a.bound > b.bound : a.decided != b.decided ? a.decided < b.decided : a.number > b.number;
-}
 
 }  // namespace
 
@@ -71,11 +62,11 @@ class Brancher {
     for (int i = 0; i < dives && complete && !open_.empty(); ++i) complete = dive();
     while (complete && !open_.empty() && open_.front().bound < cut()) {
       std::pop_heap(open_.begin(), open_.end(), later);
-      const Node node = std::move(open_.back());
+      const BranchNode node = std::move(open_.back());
       open_.pop_back();
       referee_.prove(std::max(floor_, std::min({lost_, node.bound, referee_.best()})));
-      complete = !referee_.over() && (node.decided == node.orders.size() ? go_through(node) : expand(node));
-      if (!complete) lost_ = std::min(lost_, node.bound);
+      complete = step(node);
+      if (complete && node.steps == 0 && ++expanded_ % expansions_of_a_dive == 0) complete = dive();
     }
     if (!open_.empty()) lost_ = std::min(lost_, open_.front().bound);
     referee_.prove(std::max(floor_, std::min(lost_, referee_.best())));
@@ -87,12 +78,19 @@ class Brancher {
 
   /// Nothing is decided but levels of which all orders are alike. Bounds begin where the best mapping is.
   void add_root(std::size_t c) {
-    Node root;
+    BranchNode root;
     root.costs = c;
     ProductCosts& costs = *space_.tables_->costs[c];
     for (const std::vector<LevelOrder>& orders : space_.levels_[c])
       root.orders.push_back(orders.size() == 1 ? orders[0] : LevelOrder{{}, true, true, -1});
-    for (std::size_t g = 0; g < costs.groups().size(); ++g) root.choices.push_back(costs.choices(g));
+    for (std::size_t g = 0; g < costs.groups().size(); ++g) {
+      const std::vector<std::uint32_t>& choices = costs.choices(g);
+      root.choices.push_back(shared_choices(choices));
+      const auto alike = [&](std::uint32_t choice) {
+        return costs.place_of(g, choice) == costs.place_of(g, choices.front());
+      };
+      if (std::ranges::all_of(choices, alike)) root.placed |= 1U << g;
+    }
     if (referee_.found() && costs.keeps() == referee_.best_mapping().keeps)
       root.point = costs.log_components(referee_.best_mapping());
     add(std::move(root), steps_of_a_root);
@@ -100,31 +98,63 @@ class Brancher {
 
   /// Decides level by level what looks best, down to classes of orders, so that there is something to compare with.
   bool dive() {
-    const auto first = [](const Node& a, const Node& b) {
-      const bool a_ends = a.decided == a.orders.size();
-      const bool b_ends = b.decided == b.orders.size();
-      if (a_ends != b_ends) return b_ends;
-      return a.decided != b.decided ? a.decided > b.decided : later(b, a);
+    const std::size_t start = made_;
+    const auto first = [&](const BranchNode& a, const BranchNode& b) {
+      if (ends(a) != ends(b)) return ends(b);
+      if ((a.number < start) != (b.number < start)) return b.number < start;
+      if (depth(a) != depth(b) && a.number >= start) return depth(a) > depth(b);
+      if ((a.steps == 0) != (b.steps == 0) && a.number >= start) return a.steps == 0;
+      return later(b, a);
     };
     for (;;) {
       const auto place = std::min_element(open_.begin(), open_.end(), first);
-      if (place == open_.end() || place->decided == place->orders.size()) return true;
-      const Node node = std::move(*place);
+      if (place == open_.end() || ends(*place)) return true;
+      const BranchNode node = std::move(*place);
       open_.erase(place);
       std::make_heap(open_.begin(), open_.end(), later);
-      if (!expand(node)) {
-        lost_ = std::min(lost_, node.bound);
-        return false;
-      }
-      if (node.decided + 1 == node.orders.size()) return true;
+      if (!step(node)) return false;
+      if (node.steps == 0 && ends(node, 1)) return plunge(start);
     }
   }
 
-  bool expand(const Node& node) {
+  /// Goes on below where a dive has been, the lowest bound first: what is there is often good, and seldom the first.
+  bool plunge(std::size_t start) {
+    const auto first = [&](const BranchNode& a, const BranchNode& b) {
+      const bool a_below = a.number >= start && all_placed(a);
+      const bool b_below = b.number >= start && all_placed(b);
+      return a_below != b_below ? a_below : later(b, a);
+    };
+    for (int i = 0; i < steps_of_a_plunge; ++i) {
+      const auto place = std::min_element(open_.begin(), open_.end(), first);
+      if (place == open_.end() || place->number < start || !all_placed(*place) || place->bound >= cut()) return true;
+      const BranchNode node = std::move(*place);
+      open_.erase(place);
+      std::make_heap(open_.begin(), open_.end(), later);
+      if (!step(node)) return false;
+    }
+    return true;
+  }
+
+  /// What is next to do with a node that is no longer open. False if there was no time.
+  bool step(const BranchNode& node) {
+    const bool done = !referee_.over() && (node.steps > 0 ? bound_again(node)
+                                           : ends(node)   ? go_through(node)
+                                                          : expand(node));
+    if (!done) lost_ = std::min(lost_, node.bound);
+    return done;
+  }
+
+  bool bound_again(const BranchNode& node) {
+    add(node, node.steps);
+    return true;
+  }
+
+  bool expand(const BranchNode& node) {
+    if (!all_placed(node)) return place(node);
     const std::vector<LevelOrder>& orders = space_.levels_[node.costs][node.decided];
     for (const LevelOrder& order : orders) {
       if (referee_.over()) return false;
-      Node child = node;
+      BranchNode child = node;
       child.orders[node.decided] = order;
       child.decided = node.decided + 1;
       add(std::move(child), orders.size() == 1 ? 1 : steps_of_a_node);
@@ -132,8 +162,77 @@ class Brancher {
     return true;
   }
 
+  struct Way {
+    double bound = Goal::unlimited;  // a logarithm
+    std::vector<std::uint32_t> choices;
+  };
+
+  /// The choices of a group by their columns and rows.
+  std::map<std::uint32_t, Way> ways_of(std::size_t group, const std::vector<double>& bounds) {
+    std::map<std::uint32_t, Way> ways;
+    for (std::size_t r = 0; r < bounds.size(); ++r) {
+      const std::uint32_t choice = tables_[group].choice[r];
+      Way& way = ways[costs_now_->place_of(group, choice)];
+      way.bound = std::min(way.bound, bounds[r]);
+      way.choices.push_back(choice);
+    }
+    return ways;
+  }
+
+  /// By how much the bound rises on average.
+  static double difference(const std::map<std::uint32_t, Way>& ways) {
+    double sum = 0;
+    double least = Goal::unlimited;
+    for (const auto& [place, way] : ways) {
+      sum += way.bound;
+      least = std::min(least, way.bound);
+    }
+    return sum / static_cast<double>(ways.size()) - least;
+  }
+
+  /// One node for each way to spread a group's loops over columns and rows, of the group between whose ways the bound
+  /// differs most.
+  bool place(const BranchNode& node) {
+    if (!open(node)) return true;
+    const std::vector<std::vector<double>> bounds = bounds_[now_].row_bounds(tables_, node.point);
+    std::size_t group = 0;
+    double most = -1;
+    for (std::size_t g = 0; g < tables_.size(); ++g) {
+      if ((node.placed >> g & 1U) != 0) continue;
+      const double here = difference(ways_of(g, bounds[g]));
+      if (!(here > most)) continue;
+      most = here;
+      group = g;
+    }
+    for (auto& [way, left] : ways_of(group, bounds[group])) {
+      BranchNode child = node;
+      child.placed |= 1U << group;
+      child.bound = std::max(child.bound, bounds_[now_].value_of_log(left.bound));
+      child.choices[group] = shared_choices(std::move(left.choices));
+      put_off(std::move(child), steps_of_a_place);
+    }
+    return true;
+  }
+
+  /// Keeps the node, whose bound so far is its parent's, until that is the lowest.
+  void put_off(BranchNode node, int steps) {
+    if (node.bound >= cut()) {
+      lost_ = std::min(lost_, node.bound);
+      return;
+    }
+    node.steps = steps;
+    push(std::move(node));
+  }
+
+  void push(BranchNode node) {
+    node.number = made_++;
+    open_.push_back(std::move(node));
+    std::push_heap(open_.begin(), open_.end(), later);
+  }
+
   /// Bounds the node and keeps it if there may be something good.
-  void add(Node node, int steps) {
+  void add(BranchNode node, int steps) {
+    node.steps = 0;
     if (!open(node)) return;
     node.bound = std::max({node.bound, floor_, least_price()});
     if (node.bound >= cut()) {
@@ -148,24 +247,24 @@ class Brancher {
     }
     for (std::size_t g = 0; g < tables_.size(); ++g) {
       if (decided_ && !node.undominated) keep_pareto_rows(tables_[g], costs_now_->components());
-      node.choices[g] = tables_[g].choice;
-      std::sort(node.choices[g].begin(), node.choices[g].end());
+      if (tables_[g].rows == node.choices[g]->size()) continue;
+      std::vector<std::uint32_t> left = tables_[g].choice;
+      std::sort(left.begin(), left.end());
+      node.choices[g] = shared_choices(std::move(left));
     }
     node.undominated = decided_;
-    node.number = made_++;
-    open_.push_back(std::move(node));
-    std::push_heap(open_.begin(), open_.end(), later);
+    push(std::move(node));
   }
 
   /// False if a group has no choice left.
-  bool open(const Node& node) {
+  bool open(const BranchNode& node) {
     orders_ = node.orders;
     now_ = node.costs;
     costs_now_ = space_.tables_->costs[node.costs].get();
     decided_ = node.decided == node.orders.size();
     tables_.clear();
     for (std::size_t g = 0; g < node.choices.size(); ++g) {
-      tables_.push_back(costs_now_->select(g, node.orders, node.choices[g]));
+      tables_.push_back(costs_now_->select(g, node.orders, *node.choices[g]));
       if (tables_.back().rows == 0) return false;
     }
     return true;
@@ -249,15 +348,19 @@ class Brancher {
   }
 
   /// All choices that are left, or two nodes with half of them each. False if it was stopped.
-  bool go_through(const Node& node) {
+  bool go_through(const BranchNode& node) {
     if (!open(node)) return true;
     double choices = 1;
     for (const FactorTable& table : tables_) choices *= static_cast<double>(table.rows);
-    return choices <= few_choices ? enumerate() : halve(node);
+    if (choices > few_choices) return halve(node);
+    RowEnumeration all(referee_, *costs_now_, orders_, tables_, keep_);
+    const bool done = all.run();
+    lost_ = std::min(lost_, all.lost());
+    return done;
   }
 
   /// Divides the rows of the group and component between whose values the bound differs most.
-  bool halve(const Node& node) {
+  bool halve(const BranchNode& node) {
     const std::vector<double> slope = bounds_[now_].slope_at(tables_, node.point);
     std::size_t group = 0;
     std::size_t component = 0;
@@ -283,72 +386,9 @@ class Brancher {
     for (std::size_t r = 0; r < table.rows; ++r) halves[logs[r] < middle ? 0 : 1].push_back(table.choice[r]);
     for (std::vector<std::uint32_t>& half : halves) {
       if (referee_.over()) return false;
-      Node child = node;
-      child.choices[group] = std::move(half);
+      BranchNode child = node;
+      child.choices[group] = shared_choices(std::move(half));
       add(std::move(child), steps_of_a_branch);
-    }
-    return true;
-  }
-
-  bool enumerate() {
-    const std::size_t width = costs_now_->components();
-    order_.resize(tables_.size());
-    for (std::size_t g = 0; g < order_.size(); ++g) order_[g] = g;
-    std::stable_sort(order_.begin(), order_.end(),
-                     [&](std::size_t a, std::size_t b) { return tables_[a].rows < tables_[b].rows; });
-    rest_.assign(tables_.size() + 1, std::vector<double>(width, 1.0));
-    for (std::size_t k = tables_.size(); k-- > 0;)
-      for (std::size_t c = 0; c < width; ++c) rest_[k][c] = rest_[k + 1][c] * tables_[order_[k]].least[c];
-    chosen_.assign(tables_.size(), 0);
-    return descend(0, std::vector<double>(width, 1.0));
-  }
-
-  struct Child {
-    double bound;
-    std::size_t row;
-  };
-
-  /// All choices for the group number `depth`, the most promising first.
-  bool descend(std::size_t depth, const std::vector<double>& so_far) {
-    if (depth > 0 && referee_.over()) return false;
-    const FactorTable& table = tables_[order_[depth]];
-    std::vector<double> others(so_far.size());
-    for (std::size_t c = 0; c < so_far.size(); ++c) others[c] = so_far[c] * rest_[depth + 1][c];
-    std::vector<Child> children;
-    PricedBlock block;
-    for (std::size_t from = 0; from < table.rows; from += PricedBlock::size) {
-      const std::size_t count = std::min(PricedBlock::size, table.rows - from);
-      costs_now_->price(others.data(), table, from, count, block);
-      referee_.count(count);
-      for (std::size_t i = 0; i < count; ++i)
-        if (block.value[i] < cut())
-          children.push_back({block.value[i], from + i});
-        else
-          lost_ = std::min(lost_, block.value[i]);
-    }
-    std::sort(children.begin(), children.end(),
-              [](const Child& a, const Child& b) { return a.bound != b.bound ? a.bound < b.bound : a.row < b.row; });
-    return visit(depth, so_far, children);
-  }
-
-  bool visit(std::size_t depth, const std::vector<double>& so_far, const std::vector<Child>& children) {
-    const FactorTable& table = tables_[order_[depth]];
-    std::vector<double> product(so_far.size());
-    for (const Child& child : children) {
-      if (child.bound >= cut()) {
-        lost_ = std::min(lost_, child.bound);
-        return true;
-      }
-      chosen_[order_[depth]] = table.choice[child.row];
-      if (depth + 1 == order_.size()) {
-        referee_.judge(costs_now_->mapping(chosen_, orders_));
-        lost_ = std::min(lost_, child.bound);
-        continue;
-      }
-      for (std::size_t c = 0; c < so_far.size(); ++c) product[c] = so_far[c] * table.column(c)[child.row];
-      if (descend(depth + 1, product)) continue;
-      lost_ = std::min(lost_, child.bound);  // the children are sorted
-      return false;
     }
     return true;
   }
@@ -358,8 +398,9 @@ class Brancher {
   const Goal& goal_;
   const double keep_;
   std::vector<LogBound> bounds_;  // of each choice of keeps
-  std::vector<Node> open_;        // a heap
+  std::vector<BranchNode> open_;  // a heap
   std::size_t made_ = 0;
+  std::size_t expanded_ = 0;
   // the node at hand
   OrderClass orders_;
   std::size_t now_ = 0;
@@ -369,9 +410,6 @@ class Brancher {
   bool beaten_ = false;
   std::size_t tries_ = 0;
   std::vector<double> ones_;
-  std::vector<std::size_t> order_;
-  std::vector<std::vector<double>> rest_;
-  std::vector<std::uint32_t> chosen_;
   double floor_ = 0;
   double lost_ = Goal::unlimited;  // the lowest bound among what was left out
 };

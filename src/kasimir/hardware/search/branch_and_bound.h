@@ -12,9 +12,11 @@ namespace kasimir {
 /// The engine behind `branch_and_bound`, for several questions about one model: tables are made once, and mappings that
 /// one question found are where the next one starts.
 ///
-/// Orders of loops are decided level by level, the outermost first; what is not decided yet is relaxed. Each node of
-/// this tree is bounded by LogBound, which also drops bounds of loops that no good mapping below the node has. The node
-/// with the lowest bound is next, so that all that is open bounds the optimum from below at any time.
+/// First is decided which loops run over columns and rows, one group of dimensions at a time; then orders of loops
+/// level by level, the outermost first. What is not decided yet is relaxed. Each node of this tree is bounded by
+/// LogBound, which also drops bounds of loops that no good mapping below the node has; until its turn comes a node has
+/// the bound that its parent knows for it. The node with the lowest bound is next, so that all that is open bounds the
+/// optimum from below at any time.
 class BranchAndBound {
  public:
   /// `model` must outlive it. @throws Error (input) as MappingSpace.

@@ -203,9 +203,8 @@ void LogBound::find_ranges(const std::vector<FactorTable>& tables) {
   high_.assign(components_, 0);
   for (const FactorTable& table : tables)
     for (std::size_t c = 0; c < components_; ++c) {
-      const auto [low, high] = std::minmax_element(table.log_column(c), table.log_column(c) + table.rows);
-      low_[c] += *low;
-      high_[c] += *high;
+      low_[c] += table.log_low[c];
+      high_[c] += table.log_high[c];
     }
 }
 
@@ -294,6 +293,19 @@ double least_along(double end, double slope, const Slope& slope_at) {
 }
 
 }  // namespace
+
+std::vector<std::vector<double>> LogBound::row_bounds(const std::vector<FactorTable>& tables,
+                                                      const std::vector<double>& at) {
+  find_ranges(tables);
+  const Line line = line_at(at);
+  find_least(tables, line);
+  double all = line.offset;
+  for (const double least : least_) all += least;
+  std::vector<std::vector<double>> bounds = row_values_;
+  for (std::size_t g = 0; g < bounds.size(); ++g)
+    for (double& bound : bounds[g]) bound += all - least_[g];
+  return bounds;
+}
 
 std::vector<double> LogBound::slope_at(const std::vector<FactorTable>& tables, const std::vector<double>& at) {
   find_ranges(tables);

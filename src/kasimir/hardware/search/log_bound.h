@@ -34,6 +34,12 @@ class LogBound {
                     const std::function<double()>& cut,
                     const std::function<void(const std::vector<std::size_t>&)>& try_rows);
 
+  /// Of each row of each table: the logarithm of a bound of all that take it, with shares from a point.
+  [[nodiscard]] std::vector<std::vector<double>> row_bounds(const std::vector<FactorTable>& tables,
+                                                            const std::vector<double>& at);
+  /// From the last bound of the products to one of the value.
+  [[nodiscard]] double value_of_log(double log_bound) const;
+
   /// How the logarithm of the value and its penalties changes with those of the components.
   [[nodiscard]] std::vector<double> slope_at(const std::vector<FactorTable>& tables, const std::vector<double>& at);
 
@@ -69,8 +75,7 @@ class LogBound {
   void combine(const std::vector<double>& at);
   void add_limits(const std::vector<double>& at, Line& line) const;
   [[nodiscard]] std::vector<Monomial> held_terms(const HeldShare& held) const;
-  /// From a bound of the products to one of the value, and back.
-  [[nodiscard]] double value_of_log(double log_bound) const;
+  /// The other way round.
   [[nodiscard]] double log_of_value(double value) const;
   void find_least(const std::vector<FactorTable>& tables, const Line& line);
   void drop(std::vector<FactorTable>& tables, double offset, double cut, Tightened& result);

@@ -12,8 +12,10 @@ namespace {
 /// Questions of the form energy + price * cycles that a network search asks at most.
 constexpr int rounds = 14;
 
-/// Of the time that is left, for one round.
-constexpr double round_share = 0.35;
+/// Of the time that is left, for one round. The first two, of energy and of cycles alone, only say where the others
+/// should look.
+constexpr double first_share = 0.1;
+constexpr double round_share = 0.6;
 
 /// What a round proved: energy + price * cycles >= least, for the sums over all layers.
 struct Cut {
@@ -87,8 +89,8 @@ class NetworkSearch {
 
   /// Searches each kind with a goal that adds up, and keeps the answer if it is the best so far.
   bool ask(Objective objective, double price) {
-    const double until =
-        goal_adds_up() ? options_.seconds : watch_.seconds() + round_share * (options_.seconds - watch_.seconds());
+    const double share = goal_adds_up() ? 1 : objective == Objective::weighted ? round_share : first_share;
+    const double until = watch_.seconds() + share * (options_.seconds - watch_.seconds());
     std::vector<SearchAnswer> answers(kinds_.size());
     std::size_t left = kinds_.size();
     for (const std::size_t k : easy_first()) {

@@ -134,15 +134,18 @@ FactorTable ProductCosts::tabulate(std::size_t group, const OrderClass& orders, 
     table.choice.push_back(number);
   }
   table.rows = kept.size();
-  table.columns.reserve(components_.size() * kept.size());
-  table.logs.reserve(components_.size() * kept.size());
+  table.columns.resize(components_.size() * kept.size());
+  table.logs.resize(components_.size() * kept.size());
   for (std::size_t c = 0; c < components_.size(); ++c) {
     const GroupRows::Column& column = this->column(group, c, walks[c]);
-    for (const std::size_t k : kept) table.columns.push_back(column.values[k]);
-    for (const std::size_t k : kept) table.logs.push_back(column.logs[k]);
-    const double* made = table.columns.data() + c * kept.size();
-    table.least.push_back(kept.empty() ? 0 : *std::min_element(made, made + kept.size()));
+    double* const values = table.columns.data() + c * kept.size();
+    double* const logs = table.logs.data() + c * kept.size();
+    for (std::size_t k = 0; k < kept.size(); ++k) {
+      values[k] = column.values[kept[k]];
+      logs[k] = column.logs[kept[k]];
+    }
   }
+  table.find_ranges(components_.size());
   return table;
 }
 
@@ -156,6 +159,7 @@ const ProductCosts::GroupRows& ProductCosts::rows_of(std::size_t group) {
   Choice choice;
   std::vector<double> row(components_.size(), 0);
   const auto levels = static_cast<std::size_t>(model_.levels);
+  std::map<std::vector<double>, std::uint32_t> places;
   for (std::uint32_t number = 0; number < choices; ++number) {
     decode(group, number, choice);
     for (std::size_t c = 0; c < components_.size(); ++c)
@@ -165,12 +169,24 @@ const ProductCosts::GroupRows& ProductCosts::rows_of(std::size_t group) {
     all.numbers.push_back(number);
     const std::size_t at = all.loops.size();
     all.loops.resize(at + levels, 0);
+    std::vector<double> place;
     for (std::size_t s = 0; s < space_.slots().size(); ++s)
-      for (const int d : groups_[group])
-        if (space_.slots()[s].kind == LoopKind::temporal && choice.bounds[s][static_cast<std::size_t>(d)] > 1)
+      for (const int d : groups_[group]) {
+        const double bound = choice.bounds[s][static_cast<std::size_t>(d)];
+        if (space_.slots()[s].kind != LoopKind::temporal)
+          place.push_back(bound);
+        else if (bound > 1)
           all.loops[at + static_cast<std::size_t>(space_.slots()[s].level)] |= 1U << static_cast<unsigned>(d);
+      }
+    all.places.push_back(places.try_emplace(place, static_cast<std::uint32_t>(places.size())).first->second);
   }
   return all;
+}
+
+std::uint32_t ProductCosts::place_of(std::size_t group, std::uint32_t choice) {
+  const GroupRows& all = rows_of(group);
+  const auto found = std::lower_bound(all.numbers.begin(), all.numbers.end(), choice);
+  return all.places[static_cast<std::size_t>(found - all.numbers.begin())];
 }
 
 /// A component of all choices of `rows_of`, kept for all classes of orders that give it the same walk.
@@ -193,23 +209,38 @@ const ProductCosts::GroupRows::Column& ProductCosts::column(std::size_t group, s
   return made;
 }
 
+void FactorTable::find_ranges(std::size_t components) {
+  least.assign(components, 0);
+  log_low.assign(components, 0);
+  log_high.assign(components, 0);
+  for (std::size_t c = 0; rows > 0 && c < components; ++c) {
+    double value = column(c)[0];
+    double low = log_column(c)[0];
+    double high = low;
+    for (std::size_t r = 1; r < rows; ++r) {
+      value = std::min(value, column(c)[r]);
+      low = std::min(low, log_column(c)[r]);
+      high = std::max(high, log_column(c)[r]);
+    }
+    least[c] = value;
+    log_low[c] = low;
+    log_high[c] = high;
+  }
+}
+
 void FactorTable::keep(const std::vector<std::size_t>& kept, std::size_t components) {
   FactorTable smaller;
   smaller.rows = kept.size();
   smaller.choice.reserve(kept.size());
   smaller.columns.reserve(components * kept.size());
   smaller.logs.reserve(components * kept.size());
-  smaller.least.reserve(components);
   for (const std::size_t r : kept) smaller.choice.push_back(choice[r]);
-  for (std::size_t c = 0; c < components; ++c) {
-    double lowest = Goal::unlimited;
+  for (std::size_t c = 0; c < components; ++c)
     for (const std::size_t r : kept) {
       smaller.columns.push_back(column(c)[r]);
       smaller.logs.push_back(log_column(c)[r]);
-      lowest = std::min(lowest, smaller.columns.back());
     }
-    smaller.least.push_back(lowest);
-  }
+  smaller.find_ranges(components);
   *this = std::move(smaller);
 }
 

@@ -45,13 +45,16 @@ struct Component {
 /// Rows of factors for the choices of one group of dimensions.
 struct FactorTable {
   std::size_t rows = 0;
-  std::vector<double> columns;        ///< [component][row]
-  std::vector<std::uint32_t> choice;  ///< number of the group's choice, of each row
-  std::vector<double> least;          ///< of each component over all rows
-  std::vector<double> logs;           ///< of `columns`
+  std::vector<double> columns;            ///< [component][row]
+  std::vector<std::uint32_t> choice;      ///< number of the group's choice, of each row
+  std::vector<double> least;              ///< of each component over all rows
+  std::vector<double> logs;               ///< of `columns`
+  std::vector<double> log_low, log_high;  ///< of each component's `logs`
 
   [[nodiscard]] const double* column(std::size_t component) const { return columns.data() + component * rows; }
   [[nodiscard]] const double* log_column(std::size_t component) const { return logs.data() + component * rows; }
+  /// Fills in `least`, `log_low` and `log_high`.
+  void find_ranges(std::size_t components);
   /// Keeps the rows whose places are in `kept`, in that order.
   void keep(const std::vector<std::size_t>& kept, std::size_t components);
 };
@@ -138,6 +141,8 @@ class ProductCosts {
 
   /// Choices of a group that fit by themselves, in ascending order.
   const std::vector<std::uint32_t>& choices(std::size_t group) { return rows_of(group).numbers; }
+  /// The number of the columns and rows that a choice takes: choices of a group that differ in time only have the same.
+  std::uint32_t place_of(std::size_t group, std::uint32_t choice);
   /// The rows of a table of `choices`, which ascend, without those that the class does not allow. Not kept.
   FactorTable select(std::size_t group, const OrderClass& orders, const std::vector<std::uint32_t>& choices);
 
@@ -160,6 +165,7 @@ class ProductCosts {
     bool known = false;
     std::vector<std::uint32_t> numbers;
     std::vector<std::uint32_t> loops;  // [choice][level]: dimensions with a loop in the level's time
+    std::vector<std::uint32_t> places;
     struct Column {
       std::vector<double> values, logs;
     };

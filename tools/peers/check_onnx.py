@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Exports models of torchvision and timm as ONNX files, lets `kasimir` read them, and compares what it makes of them
+with ONNX Runtime: as C and as ONNX, on the same random image. Prints one row for each file.
+
+    build/peers/bin/python3 tools/peers/check_onnx.py                     # all models, both exporters
+    build/peers/bin/python3 tools/peers/check_onnx.py resnet18 timm:repvgg_a0 --exporter dynamo
+    build/peers/bin/python3 tools/peers/check_onnx.py --no-c              # without compiling: seconds for each model
+
+Weights are random; statistics of batch norms are those of random images, so that values keep their size. Differences
+are of the largest score. Exit code 1 where a file that is read differs by more than 1e-4.
+Needs what tools/peers/setup installs."""
+
+import argparse
+import logging
+import pathlib
+import re
+import subprocess
+import sys
+import warnings
+
+import exports
+import numpy
+import onnx
+import onnxruntime
+import torch
+
+LIMIT = 1e-4
+MODELS = [
+    "resnet18", "resnet50", "vgg16_bn", "mobilenet_v2", "mobilenet_v3_small", "efficientnet_b0", "densenet121",
+    "squeezenet1_1", "shufflenet_v2_x1_0", "regnet_y_400mf", "regnet_x_400mf", "resnext50_32x4d", "convnext_tiny",
+    "vit_b_16", "swin_t", "timm:resnext50_32x4d", "timm:res2net50_26w_4s", "timm:repvgg_a0",
+]  # fmt: skip
+# Their classifiers or windows need the size that they were published for.
+LARGE = {"vgg16_bn", "vit_b_16", "swin_t"}
+FOLDER = exports.ROOT / "build" / "native" / "models"
+
+
+def model_of(name):
+    torch.manual_seed(1)
+    if name.startswith("timm:"):
+        import timm
+
+        return timm.create_model(name.removeprefix("timm:"), pretrained=False)
+    import torchvision
+
+    return getattr(torchvision.models, name)(weights=None)
+
+
+def settle(model, shape):
+    """Statistics of random images, as training would leave them, and norms that are not the identity."""
+    norms = [m for m in model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    for norm in norms:
+        norm.momentum = None  # the mean over all batches
+        norm.reset_running_stats()
+        torch.nn.init.normal_(norm.weight, 1.0, 0.1)
+        torch.nn.init.normal_(norm.bias, 0.0, 0.1)
+    model.train()
+    with torch.no_grad():
+        for _ in range(2 if norms else 0):
+            model(torch.randn(4, *shape[1:]))
+    return model.eval()
+
+
+def write_model(name, exporter):
+    """The file and the shape of an image. It is made again each time: exporters change."""
+    shape = (1, 3, 224, 224) if name in LARGE else (1, 3, 64, 64)
+    path = FOLDER / f"{name.replace(':', '-')}-{exporter}.onnx"
+    model = settle(model_of(name), shape)
+    options = {"opset_version": 17} if exporter == "script" else {"external_data": False}
+    torch.onnx.export(model, (torch.randn(shape),), path, dynamo=exporter == "dynamo", verbose=False, **options)
+    return path, shape
+
+
+def call(*words):
+    """Exit code and output of a program."""
+    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.returncode, done.stdout
+
+
+def scores(path, image):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return session.run(None, {session.get_inputs()[0].name: image})[0].ravel()
+
+
+def scores_of_c(program, path, image):
+    """The scores of the exported program, or why there are none."""
+    folder = FOLDER / (path.stem + "-c")
+    code, text = call(program, "export", "--network", path, "--to", "c", "--cpu", "native", folder)
+    if code:
+        return None, reason(text)
+    code, text = call("make", "--silent", "-C", folder, "net_main")
+    if code:
+        return None, text.strip().splitlines()[-1]
+    image.tofile(folder / "image")
+    code, text = call(folder / "net_main", folder / "net.weights", folder / "image", folder / "scores")
+    return (None, text) if code else (numpy.fromfile(folder / "scores", "<f4"), None)
+
+
+def reason(text):
+    """The first line of an error."""
+    lines = [line for line in text.splitlines() if line.startswith("error: ")]
+    return lines[0].removeprefix("error: ") if lines else text.strip()[-200:]
+
+
+def row_of(name, exporter, asked):
+    """Cells of the table, and whether all is well."""
+    path, shape = write_model(name, exporter)
+    nodes = len(onnx.load(path, load_external_data=False).graph.node)
+    start = [name, exporter, str(nodes)]
+    code, text = call(asked.program, "network", "--network", path)
+    covered = re.search(r"(\d+) of (\d+) convolutions are replaced", text)
+    if code and "nothing is replaced" not in text:
+        return [*start, "", "", "", "", reason(text)], True
+    layers = re.search(r"are (\d+) layers", text)
+    places = f"{covered[1]} of {covered[2]}" if covered else "none"
+    image = numpy.random.default_rng(2).standard_normal(shape, dtype=numpy.float32)
+    wanted = scores(path, image)
+    size = numpy.abs(wanted).max()
+    folder = FOLDER / (path.stem + "-onnx")
+    found = {}
+    code, text = call(asked.program, "export", "--network", path, "--to", "onnx", folder)
+    why = reason(text) if code else None
+    if not code:
+        found["onnx"] = scores(folder / "model.onnx", image)
+    if asked.c and not why:
+        found["c"], why = scores_of_c(asked.program, path, image)
+    far = {form: numpy.abs(of - wanted).max() / size for form, of in found.items() if of is not None}
+    cells = [f"{far[form]:.1e}" if form in far else "" for form in ("onnx", "c")]
+    good = why is None and all(of <= LIMIT for of in far.values())
+    return [*start, layers[1] if layers else "", places, *cells, why or ""], good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="*", default=MODELS, help="of torchvision, or timm:NAME")
+    parser.add_argument("--exporter", action="append", choices=["script", "dynamo"], help="default: both")
+    parser.add_argument("--no-c", dest="c", action="store_false", help="compile nothing")
+    parser.add_argument("--program", default=exports.PROGRAM, type=pathlib.Path)
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    torch.set_num_threads(1)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    print("model | exporter | operators | layers | places | ONNX differs | C differs | why not", flush=True)
+    print("---|---|---|---|---|---|---|---")
+    bad = 0
+    for name in asked.model:
+        for exporter in asked.exporter or ["script", "dynamo"]:
+            cells, good = row_of(name, exporter, asked)
+            bad += not good
+            print(" | ".join(cells), flush=True)
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes tests/reference/onnx again: a small network of PyTorch with most of what is read from ONNX files, by both of
+PyTorch's exporters, and prints the scores of ONNX Runtime that tests/unit/onnx/exported_test.cpp compares with.
+
+    build/peers/bin/python3 tools/peers/onnx_fixtures.py [FOLDER]"""
+
+import logging
+import pathlib
+import sys
+import warnings
+
+import onnx
+import onnxruntime
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+REFERENCE = pathlib.Path(__file__).resolve().parents[2] / "tests" / "reference" / "onnx"
+
+
+class Mixed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False)
+        self.bn = nn.BatchNorm2d(8, eps=1e-3)
+        self.late = nn.BatchNorm2d(8, eps=1e-3)
+        self.deep = nn.Conv2d(4, 4, 3, padding=1, groups=4)
+        self.fc1 = nn.Conv2d(8, 4, 1)
+        self.fc2 = nn.Conv2d(4, 8, 1)
+        self.norm = nn.LayerNorm(8, eps=1e-6)
+        self.up = nn.Linear(8, 12)
+        self.down = nn.Linear(12, 8)
+        self.gamma = nn.Parameter(torch.randn(8, 1, 1))
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, x):
+        x = F.hardswish(self.bn(self.stem(x)))
+        a, b = x.chunk(2, 1)
+        x = torch.cat((a, self.deep(b)), 1)
+        n, c, h, w = x.shape
+        x = x.view(n, 2, c // 2, h, w).transpose(1, 2).reshape(n, c, h, w)
+        x = x * torch.sigmoid(self.fc2(F.silu(self.fc1(x.mean((2, 3), keepdim=True)))))
+        y = self.norm(x.permute(0, 2, 3, 1))
+        y = self.down(F.gelu(self.up(y))).permute(0, 3, 1, 2)
+        x = F.relu(self.late(x + self.gamma * y))
+        x = F.max_pool2d(x, 3, 2, 1)
+        x = F.hardsigmoid(F.avg_pool2d(x, 2, 2)) + 0
+        return self.head(x.mean((2, 3)))
+
+
+def random_model():
+    torch.manual_seed(1)
+    model = Mixed().eval()
+    with torch.no_grad():
+        for norm in (model.bn, model.late):
+            norm.running_mean.normal_(0, 0.3)
+            norm.running_var.uniform_(0.5, 1.5)
+            norm.weight.normal_(1, 0.2)
+            norm.bias.normal_(0, 0.2)
+        model.norm.weight.normal_(1, 0.2)
+        model.norm.bias.normal_(0, 0.2)
+    return model
+
+
+def without_paths(path):
+    """Exporters note where on this machine each operator comes from."""
+    model = onnx.load(path)
+    for part in [*model.graph.node, *model.graph.initializer]:
+        part.ClearField("doc_string")
+        part.ClearField("metadata_props")
+    del model.graph.value_info[:]
+    model.graph.ClearField("metadata_props")
+    model.ClearField("metadata_props")
+    onnx.save(model, path)
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else REFERENCE
+    folder.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    model = random_model()
+    images = (torch.arange(3 * 16 * 16).reshape(1, 3, 16, 16) % 17 - 8).float() / 8
+    forms = {
+        "script": {"opset_version": 17, "dynamic_axes": {"images": {0: "n"}}},
+        "dynamo": {"opset_version": 18, "external_data": False},
+    }
+    for form, options in forms.items():
+        path = str(folder / f"mixed-{form}.onnx")
+        names = {"input_names": ["images"], "output_names": ["scores"]}
+        torch.onnx.export(model, (images,), path, dynamo=form == "dynamo", verbose=False, **names, **options)
+        without_paths(path)
+        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        scores = session.run(None, {"images": images.numpy()})[0].ravel()
+        print(form, " ".join(f"{score:.7f}" for score in scores))
+
+
+if __name__ == "__main__":
+    main()
