@@ -48,6 +48,10 @@ class SqliteBackend : public Backend {
     if (file.string().find_first_of("\"\n") != std::string::npos) {
       throw input_error("the path of a study must not have quotes or line ends: {}", file.string());
     }
+    if (std::filesystem::is_directory(file)) {
+      throw input_error("{} is a folder, not a study", file.string())
+          .note("a study is a file such as first.db, or postgresql://USER@HOST/DATABASE#STUDY");
+    }
     if (mode == OpenMode::create) {
       if (file.has_parent_path() && !std::filesystem::is_directory(file.parent_path())) {
         throw input_error("cannot create study {}: there is no folder {}", file.string(), file.parent_path().string());

@@ -75,6 +75,16 @@ TEST(OpeningAStudy, SaysThatAFolderHasNone) {
             fmt::format("2: there is no study {}\n  no file in {} ends in .db", path, folder.path().string()));
 }
 
+TEST(OpeningAStudy, RefusesAFolder) {
+  const fake::Folder folder;
+  const std::string wanted = fmt::format(
+      "2: {} is a folder, not a study\n"
+      "  a study is a file such as first.db, or postgresql://USER@HOST/DATABASE#STUDY",
+      folder.path().string());
+  EXPECT_EQ(error_of([&] { fake::start(folder.path(), fake::spec(4)); }), wanted);
+  EXPECT_EQ(error_of([&] { Store::view(folder.path()); }), wanted);
+}
+
 TEST(OpeningAStudy, NamesTheMissingFolder) {
   const fake::Folder folder;
   const std::string path = (folder / "runs/cifar.db").string();
