@@ -93,6 +93,17 @@ std::int64_t sum(std::int64_t a, std::int64_t b) {
 
 std::string Shape3::str() const { return fmt::format("{}x{}x{}", c, h, w); }
 
+bool never_negative(const Op& op, bool inputs) {
+  if (const auto* activation = std::get_if<layer::Activation>(&op)) {
+    using enum layer::ActivationKind;
+    return activation->kind == relu || activation->kind == relu6 || activation->kind == sigmoid ||
+           activation->kind == hardsigmoid;
+  }
+  const bool weighted = std::holds_alternative<layer::Conv>(op) || std::holds_alternative<layer::Linear>(op) ||
+                        std::holds_alternative<layer::BatchNorm>(op) || std::holds_alternative<layer::ChannelNorm>(op);
+  return inputs && !weighted && !std::holds_alternative<layer::Input>(op);
+}
+
 std::string op_text(const Op& op) {
   return std::visit([](const auto& kind) { return text(kind); }, op);
 }

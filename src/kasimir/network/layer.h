@@ -145,6 +145,9 @@ using Op = std::variant<layer::Input, layer::Conv, layer::BatchNorm, layer::Acti
                         layer::Concat, layer::Slice, layer::Shuffle, layer::Pad, layer::ChannelNorm, layer::MaxPool,
                         layer::AvgPool, layer::GlobalAvgPool, layer::Dropout, layer::Linear>;
 
+/// Whether what a layer gives is never negative, whatever its weights. `inputs`: whether that holds of all its inputs.
+bool never_negative(const Op& op, bool inputs);
+
 /// "conv 3x3 /2 16->32 pad 1", "maxpool 2x2 /2", "relu".
 std::string op_text(const Op& op);
 

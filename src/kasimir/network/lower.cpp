@@ -149,9 +149,7 @@ class Lowering {
         break;
       }
     }
-    using enum layer::ActivationKind;
-    const bool nonnegative = op.kind == relu || op.kind == relu6 || op.kind == sigmoid || op.kind == hardsigmoid;
-    return emit(std::move(eq), "", nonnegative);
+    return emit(std::move(eq));
   }
 
   int operator()(const layer::Add&) {
@@ -159,7 +157,7 @@ class Lowering {
     const auto at = pass(eq);
     int sum = eq.read(input(), at);
     for (std::size_t i = 1; i < layer_->inputs.size(); ++i) sum = eq.apply(Fn::add, sum, eq.read(input(i), at));
-    return emit(std::move(eq), "", all_nonnegative());
+    return emit(std::move(eq));
   }
 
   int operator()(const layer::Mul&) {
@@ -168,7 +166,7 @@ class Lowering {
     const int x = eq.read(input(0), at);
     if (input_shape(1) != layer_->out) at[2] = at[3] = {};
     eq.apply(Fn::mul, x, eq.read(input(1), at));
-    return emit(std::move(eq), "", all_nonnegative());
+    return emit(std::move(eq));
   }
 
   int operator()(const layer::Slice& op) {
@@ -176,7 +174,7 @@ class Lowering {
     auto at = pass(eq);
     at[1].offset += op.first;
     eq.read(input(), at);
-    return emit(std::move(eq), "", all_nonnegative());
+    return emit(std::move(eq));
   }
 
   int operator()(const layer::Shuffle& op) {
@@ -187,7 +185,7 @@ class Lowering {
     const auto h = eq.left(AxisKind::height, layer_->out.h);
     const auto w = eq.left(AxisKind::width, layer_->out.w);
     eq.read(input(), {n, plus(times(each, g), k), h, w});
-    return emit(std::move(eq), "", all_nonnegative());
+    return emit(std::move(eq));
   }
 
   int operator()(const layer::Pad& op) {
@@ -196,7 +194,7 @@ class Lowering {
     at[2].offset -= op.top;
     at[3].offset -= op.left;
     eq.read(input(), at);
-    return emit(std::move(eq), "", all_nonnegative());
+    return emit(std::move(eq));
   }
 
   int operator()(const layer::ChannelNorm& op) {
@@ -234,7 +232,7 @@ class Lowering {
       joined = joined < 0 ? part : eq.apply(Fn::join, joined, part);
       at[1].offset -= input_shape(i).c;
     }
-    return emit(std::move(eq), "", all_nonnegative());
+    return emit(std::move(eq));
   }
 
   int operator()(const layer::MaxPool& op) {
@@ -262,7 +260,7 @@ class Lowering {
     eq.read(input(), {n, c, h, w});
     eq.stage.reduce = Reduce::sum;
     eq.stage.factor = Rational(1, in.h * in.w);
-    return emit(std::move(eq), "", all_nonnegative());
+    return emit(std::move(eq));
   }
 
   int operator()(const layer::Dropout&) { return input(); }
@@ -334,12 +332,11 @@ class Lowering {
             eq.left(AxisKind::height, layer_->out.h), eq.left(AxisKind::width, layer_->out.w)};
   }
 
-  int emit(Equation eq, const std::string& suffix = "", bool nonnegative = false) {
-    return emit_as(std::move(eq), layer_->out, suffix, nonnegative);
-  }
-  int emit_as(Equation eq, Shape3 shape, const std::string& suffix, bool nonnegative = false) {
+  /// A stage of the layer: with a suffix one on the way, without the layer's result.
+  int emit(Equation eq, const std::string& suffix = "") { return emit_as(std::move(eq), layer_->out, suffix); }
+  int emit_as(Equation eq, Shape3 shape, const std::string& suffix) {
     eq.stage.out = activation(layer_->name + suffix, shape);
-    nonnegative_.push_back(nonnegative);
+    nonnegative_.push_back(suffix.empty() && never_negative(layer_->op, all_nonnegative()));
     result_.graph.stages.push_back(std::move(eq.stage));
     return result_.graph.stages.back().out;
   }
@@ -375,7 +372,7 @@ class Lowering {
     eq.read(input(), {at[0], at[1], plus(times(stride, at[2]), u, -padding), plus(times(stride, at[3]), v, -padding)});
     eq.stage.reduce = reduce;
     if (reduce == Reduce::sum) eq.stage.factor = Rational(1, kernel * kernel);
-    return emit(std::move(eq), "", all_nonnegative());
+    return emit(std::move(eq));
   }
 
   /// The kernel's stages on the layer's input. Rows and columns that the site has and the network lacks read zero,

@@ -118,14 +118,10 @@ std::vector<bool> never_negative(const Network& network) {
   std::vector<bool> known(network.layers().size(), false);
   for (std::size_t i = 0; i < known.size(); ++i) {
     const Layer& layer = network.layers()[i];
-    const auto* activation = std::get_if<layer::Activation>(&layer.op);
-    const bool passes_on =
-        std::holds_alternative<layer::Add>(layer.op) || std::holds_alternative<layer::Concat>(layer.op) ||
-        std::holds_alternative<layer::MaxPool>(layer.op) || std::holds_alternative<layer::AvgPool>(layer.op) ||
-        std::holds_alternative<layer::GlobalAvgPool>(layer.op) || std::holds_alternative<layer::Dropout>(layer.op);
-    if (activation != nullptr) known[i] = activation->kind != layer::ActivationKind::hardswish;
-    if (passes_on)
-      known[i] = std::ranges::all_of(layer.inputs, [&](int from) { return known[static_cast<std::size_t>(from)]; });
+    const bool inputs = !layer.inputs.empty() && std::ranges::all_of(layer.inputs, [&](int from) {
+      return known[static_cast<std::size_t>(from)];
+    });
+    known[i] = never_negative(layer.op, inputs);
   }
   return known;
 }

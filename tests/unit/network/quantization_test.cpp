@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/network/quantization.h"
 
+#include "kasimir/interp/interpreter.h"
+#include "kasimir/interp/real.h"
+#include "kasimir/network/lower.h"
 #include "kasimir/network/zoo.h"
 #include "kasimir/primitive/catalog.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace kasimir {
@@ -36,6 +40,26 @@ TEST(WeightedPlaces, AreTheConvolutionsAndTheClassifierOfAPlainNetwork) {
   EXPECT_EQ(lines(places).front(), "stem.conv.weight [16,3,3,3] 1 442368");
   EXPECT_EQ(lines(places).back(), "head.linear.weight [10,64] 1 640");
   EXPECT_EQ(network.layer(places.back().layer).name, "head.linear");
+}
+
+TEST(NeverNegative, HoldsOfActivationsAsTheyAreComputed) {
+  using enum layer::ActivationKind;
+  for (const auto kind : {relu, relu6, hardswish, sigmoid, tanh, silu, gelu, hardsigmoid}) {
+    SCOPED_TRACE(op_text(layer::Activation{kind}));
+    NetworkBuilder net("one", {1, 1, 61});
+    net.add("out", layer::Linear{.out = 1}, {net.add("a", layer::Activation{kind}, {0})});
+    const Network network = std::move(net).finish();
+    const auto lowered = lower_network({&network, {}}, 1).value();
+    TensorValues<double> values(lowered.graph.tensors.size());
+    auto& x = values[static_cast<std::size_t>(lowered.graph.input)];
+    for (int i = -30; i <= 30; ++i) x.push_back(0.2 * i);
+    RealDomain numbers;
+    evaluate_stage(lowered.graph, lowered.graph.stages.front(), numbers, values);
+    const auto& y = values[static_cast<std::size_t>(lowered.graph.stages.front().out)];
+    ASSERT_EQ(y.size(), 61U);
+    EXPECT_EQ(never_negative(network)[1], *std::ranges::min_element(y) >= 0);
+    EXPECT_EQ(never_negative(layer::Activation{kind}, false), *std::ranges::min_element(y) >= 0);
+  }
 }
 
 TEST(NeverNegative, FollowsActivationsThroughSumsAndPooling) {
