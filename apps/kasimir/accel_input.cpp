@@ -70,20 +70,6 @@ std::vector<AccelLayer> network_layers(const AccelInput& input) {
   return layers;
 }
 
-Problem problem_of_layer(const ConvLayer& layer, const OperandBits& bits, std::int64_t batch) {
-  return convolution({.batch = batch,
-                      .out_channels = layer.cout,
-                      .in_channels = layer.cin,
-                      .out_height = layer.out_h(),
-                      .out_width = layer.out_w(),
-                      .kernel_height = layer.kernel_h,
-                      .kernel_width = layer.kernel_w,
-                      .stride_height = layer.stride,
-                      .stride_width = layer.stride,
-                      .groups = layer.groups},
-                     bits);
-}
-
 /// A header tells our own lists from the two kinds of SCALE-Sim.
 std::vector<ConvLayer> csv_layers(const std::string& file) {
   const std::string text = read_file(file);
@@ -106,8 +92,7 @@ std::vector<AccelLayer> file_layers(const AccelInput& input) {
     for (NamedProblem& one : parse_zigzag_workload(text, file))
       add_layer(layers, std::move(one.name), std::move(one.problem));
   } else if (file.ends_with(".csv")) {
-    for (const ConvLayer& layer : csv_layers(file))
-      add_layer(layers, layer.name, problem_of_layer(layer, bits, input.batch));
+    for (const ConvLayer& layer : csv_layers(file)) add_layer(layers, layer.name, problem_of(layer, bits, input.batch));
   } else {
     int line = 0;
     for (const std::string& text : split(read_file(file), '\n')) {

@@ -13,19 +13,6 @@ namespace {
 
 using Sums = ArrayTarget::Sums;
 
-Problem problem_of_layer(const ConvLayer& layer, int partial_bits) {
-  const ConvolutionShape shape{.out_channels = layer.cout,
-                               .in_channels = layer.cin,
-                               .out_height = layer.out_h(),
-                               .out_width = layer.out_w(),
-                               .kernel_height = layer.kernel_h,
-                               .kernel_width = layer.kernel_w,
-                               .stride_height = layer.stride,
-                               .stride_width = layer.stride,
-                               .groups = layer.groups};
-  return convolution(shape, {layer.bits.activation, layer.bits.weight, layer.bits.activation, partial_bits});
-}
-
 void require_fit(const BlockProblems& problems, const ChoiceSpace& space) {
   require_legal(space);
   bool fits = problems.choices.size() == space.blocks.size();
@@ -49,13 +36,13 @@ BlockProblems problems_of(const BlockLayers& layers, const ChoiceSpace& space, i
         std::vector<Problem> list;
         for (ConvLayer layer : op) {
           layer.bits = {bits, bits};
-          list.push_back(problem_of_layer(layer, partial_bits));
+          list.push_back(problem_of(layer, partial_bits));
         }
         problems.choices.back().back().push_back(std::move(list));
       }
     }
   }
-  for (const ConvLayer& layer : layers.outside) problems.outside.push_back(problem_of_layer(layer, partial_bits));
+  for (const ConvLayer& layer : layers.outside) problems.outside.push_back(problem_of(layer, partial_bits));
   return problems;
 }
 

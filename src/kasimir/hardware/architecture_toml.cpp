@@ -333,9 +333,7 @@ Architecture parse_architecture(std::string_view toml, const std::string& file) 
   return architecture;
 }
 
-namespace {
-
-std::string quoted(std::string_view text) {
+std::string toml_string(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -343,6 +341,8 @@ std::string quoted(std::string_view text) {
   }
   return result + "\"";
 }
+
+namespace {
 
 class TomlWriter {
  public:
@@ -353,7 +353,7 @@ class TomlWriter {
     if (found == sources_.end())
       out_ += fmt::format("{} = {}\n", key, value);
     else
-      out_ += fmt::format("{} = {{ value = {}, source = {} }}\n", key, value, quoted(found->second));
+      out_ += fmt::format("{} = {{ value = {}, source = {} }}\n", key, value, toml_string(found->second));
   }
   template <typename Owner>
   void fields(std::span<const Field<Owner>> all, const Owner& owner) {
@@ -368,7 +368,7 @@ class TomlWriter {
   static std::string role_list(RoleSet set) {
     std::vector<std::string> names;
     for (std::size_t role = 0; role < 3; ++role)
-      if ((set & role_bit(static_cast<OperandRole>(role))) != 0) names.push_back(quoted(role_names[role]));
+      if ((set & role_bit(static_cast<OperandRole>(role))) != 0) names.push_back(toml_string(role_names[role]));
     return "[" + join(names, ", ") + "]";
   }
   void fan_out(std::string_view key, const FanOut& fan) {
@@ -388,28 +388,28 @@ class TomlWriter {
 void write_level(std::string& out, const MemoryLevel& level) {
   out += "\n[[level]]\n";
   TomlWriter writer(out, level.sources);
-  writer.line("name", quoted(level.name));
-  if (!level.source.empty()) writer.line("source", quoted(level.source));
+  writer.line("name", toml_string(level.name));
+  if (!level.source.empty()) writer.line("source", toml_string(level.source));
   if (level.keeps != all_roles) writer.roles("keeps", level.keeps);
   writer.fields<MemoryLevel>(level_fields, level);
   for (std::size_t role = 0; role < 3; ++role)
     if (!std::isinf(level.partition_bits[role]))
       writer.quantity(partition_keys[role], Quantity::size, level.partition_bits[role]);
   if (level.buffering != Buffering::overlapped)
-    writer.line("buffering", quoted(buffering_names[static_cast<std::size_t>(level.buffering)]));
+    writer.line("buffering", toml_string(buffering_names[static_cast<std::size_t>(level.buffering)]));
   writer.fan_out("x", level.x);
   writer.fan_out("y", level.y);
   if (level.share_overlaps) writer.line("share_overlaps", "true");
   if (level.block_ram) writer.line("block_ram", "true");
   if (level.systolic != Systolic::none)
-    writer.line("systolic", quoted(systolic_names[static_cast<std::size_t>(level.systolic)]));
+    writer.line("systolic", toml_string(systolic_names[static_cast<std::size_t>(level.systolic)]));
 }
 
 void write_compute(std::string& out, const ComputeUnit& unit) {
   out += "\n[compute]\n";
   TomlWriter writer(out, unit.sources);
-  if (!unit.source.empty()) writer.line("source", quoted(unit.source));
-  writer.line("engine", quoted(engine_names[static_cast<std::size_t>(unit.engine)]));
+  if (!unit.source.empty()) writer.line("source", toml_string(unit.source));
+  writer.line("engine", toml_string(engine_names[static_cast<std::size_t>(unit.engine)]));
   writer.line("input_bits", fmt::format("{}", unit.input_bits));
   writer.line("weight_bits", fmt::format("{}", unit.weight_bits));
   writer.line("operations_per_cycle", fmt::format("{}", unit.operations_per_cycle));
@@ -427,8 +427,8 @@ void write_compute(std::string& out, const ComputeUnit& unit) {
 std::string to_toml(const Architecture& architecture) {
   std::string out;
   TomlWriter writer(out, architecture.sources);
-  writer.line("name", quoted(architecture.name));
-  if (!architecture.source.empty()) writer.line("source", quoted(architecture.source));
+  writer.line("name", toml_string(architecture.name));
+  if (!architecture.source.empty()) writer.line("source", toml_string(architecture.source));
   writer.line("clock", fmt::format("\"{} MHz\"", architecture.clock_mhz));
   for (const MemoryLevel& level : architecture.levels) write_level(out, level);
   write_compute(out, architecture.compute);

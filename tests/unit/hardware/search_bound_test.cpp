@@ -68,6 +68,23 @@ TEST(RelaxedOrders, CostNoMoreThanAnyOrderInEveryComponent) {
   EXPECT_GT(compared, 500);
 }
 
+/// A space with the bound of all of its mappings, orders relaxed, and the tables that it reads.
+struct AllMappings {
+  AllMappings(const CostModel& model, const Goal& goal)
+      : space(model, {}),
+        costs(model, space, space.keeps().front(), goal),
+        form(costs.form()),
+        bound(form, model, costs.components(), goal) {
+    for (std::size_t g = 0; g < costs.groups().size(); ++g)
+      tables.push_back(costs.select(g, relaxed_class(model), costs.choices(g)));
+  }
+  MappingSpace space;
+  ProductCosts costs;
+  PriceForm form;
+  LogBound bound;
+  std::vector<FactorTable> tables;
+};
+
 /// The bound of all mappings of a space, and what is left of them, against the best mapping.
 TEST(LogBound, IsNoMoreThanTheOptimumAndDropsNoRowOfIt) {
   constexpr std::uint64_t seed = 22;
@@ -84,13 +101,8 @@ TEST(LogBound, IsNoMoreThanTheOptimumAndDropsNoRowOfIt) {
       const Goal goal{.objective = static_cast<Objective>(rng.below(4)), .pj_per_cycle = 50};
       const SearchAnswer best = search_mapping(model, "exhaustive", asking(goal));
       if (!best.found) continue;
-      const MappingSpace space(model, {});
-      ProductCosts costs(model, space, space.keeps().front(), goal);
-      const PriceForm form = costs.form();
-      LogBound bound(form, model, costs.components(), goal);
-      std::vector<FactorTable> tables;
-      for (std::size_t g = 0; g < costs.groups().size(); ++g)
-        tables.push_back(costs.select(g, relaxed_class(model), costs.choices(g)));
+      AllMappings all(model, goal);
+      auto& [space, costs, form, bound, tables] = all;
       std::vector<double> point;
       const double cut = best.value * 1.0001;
       const auto result = bound.tighten(tables, point, 20, [&] { return cut; }, [](const auto&) {});
@@ -120,13 +132,8 @@ TEST(LogBound, OfAWayToSpreadLoopsIsNoMoreThanTheBestMappingThere) {
       const Goal goal{.objective = static_cast<Objective>(rng.below(4)), .pj_per_cycle = 50};
       const SearchAnswer best = search_mapping(model, "exhaustive", asking(goal));
       if (!best.found) continue;
-      const MappingSpace space(model, {});
-      ProductCosts costs(model, space, space.keeps().front(), goal);
-      const PriceForm form = costs.form();
-      LogBound bound(form, model, costs.components(), goal);
-      std::vector<FactorTable> tables;
-      for (std::size_t g = 0; g < costs.groups().size(); ++g)
-        tables.push_back(costs.select(g, relaxed_class(model), costs.choices(g)));
+      AllMappings all(model, goal);
+      auto& [space, costs, form, bound, tables] = all;
       const std::vector<double> point(costs.components(), rng.unit());
       const std::vector<std::vector<double>> rows = bound.row_bounds(tables, point);
       for (std::size_t g = 0; g < tables.size(); ++g) {

@@ -81,6 +81,24 @@ ConvLayer layer_of(const CsvRow& header, const CsvRow& row) {
 
 }  // namespace
 
+Problem problem_of(const ConvLayer& layer, const OperandBits& bits, std::int64_t batch) {
+  return convolution({.batch = batch,
+                      .out_channels = layer.cout,
+                      .in_channels = layer.cin,
+                      .out_height = layer.out_h(),
+                      .out_width = layer.out_w(),
+                      .kernel_height = layer.kernel_h,
+                      .kernel_width = layer.kernel_w,
+                      .stride_height = layer.stride,
+                      .stride_width = layer.stride,
+                      .groups = layer.groups},
+                     bits);
+}
+
+Problem problem_of(const ConvLayer& layer, int partial_bits) {
+  return problem_of(layer, {layer.bits.activation, layer.bits.weight, layer.bits.activation, partial_bits});
+}
+
 std::int64_t ConvLayer::macs() const { return outputs() * kernel_h * kernel_w * (cin / groups); }
 
 std::int64_t ConvLayer::weights() const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/hardware/problem.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -47,6 +49,11 @@ struct ConvLayer {
   [[nodiscard]] Gemm gemm() const;
   bool operator==(const ConvLayer&) const = default;
 };
+
+/// The layer's loops for `batch` images. Padding is part of the input.
+Problem problem_of(const ConvLayer& layer, const OperandBits& bits, std::int64_t batch = 1);
+/// The same at the layer's bits, with partial sums of so many.
+Problem problem_of(const ConvLayer& layer, int partial_bits);
 
 /// A square "same" convolution: padding so that stride 1 keeps the size.
 ConvLayer same_convolution(std::string name, int cin, int cout, int size, int kernel, int stride = 1, int groups = 1);

@@ -12,19 +12,6 @@ namespace {
 constexpr double port_bits = 64;
 constexpr int partial_bits = 32;
 
-Problem problem_of(const ConvLayer& l) {
-  const ConvolutionShape shape{.out_channels = l.cout,
-                               .in_channels = l.cin,
-                               .out_height = l.out_h(),
-                               .out_width = l.out_w(),
-                               .kernel_height = l.kernel_h,
-                               .kernel_width = l.kernel_w,
-                               .stride_height = l.stride,
-                               .stride_width = l.stride,
-                               .groups = l.groups};
-  return convolution(shape, {l.bits.activation, l.bits.weight, l.bits.activation, partial_bits});
-}
-
 /// How a dimension is cut: passes over tiles, passes over what is unrolled within a tile, and what is unrolled.
 struct Cut {
   std::string_view dim;
@@ -113,7 +100,7 @@ void add_loop(Mapping& mapping, const Problem& problem, std::string_view dim, st
 FormatText timeloop_text(const DescribedChunk& chunk, std::size_t layer, double clock_mhz) {
   KASIMIR_CHECK(layer < chunk.layers.size(), "layer {} of {}", layer, chunk.layers.size());
   const ConvLayer& l = chunk.layers[layer].layer;
-  const Problem problem = problem_of(l);
+  const Problem problem = problem_of(l, partial_bits);
   const Architecture architecture = architecture_of_chunk(chunk, clock_mhz);
   const std::vector<Cut> cuts = cuts_of(l, chunk);
   Mapping mapping = empty_mapping(problem, architecture);

@@ -14,15 +14,6 @@
 namespace kasimir {
 namespace {
 
-std::string quoted(const std::string& text) {
-  std::string made = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') made += '\\';
-    made += c;
-  }
-  return made + "\"";
-}
-
 std::string number_text(double value) { return std::isinf(value) ? "inf" : fmt::format("{}", value); }
 
 /// One table of the file: keys that are asked for are taken, `close` refuses all others.
@@ -146,7 +137,7 @@ std::string layer_text(const SoundLayer& sound) {
   return fmt::format(
       "  {{ name = {}, channels = [{}, {}], size = [{}, {}], window = [{}, {}], stride = {}, groups = {}, padding = "
       "[{}, {}], bits = [{}, {}], adds_skip = {} }},\n",
-      quoted(l.name), l.cin, l.cout, l.height, l.width, l.kernel_h, l.kernel_w, l.stride, l.groups, l.padding_h,
+      toml_string(l.name), l.cin, l.cout, l.height, l.width, l.kernel_h, l.kernel_w, l.stride, l.groups, l.padding_h,
       l.padding_w, l.bits.weight, l.bits.activation, sound.adds_skip);
 }
 
@@ -207,13 +198,13 @@ std::string to_toml(const PipelineDescription& pipeline) {
   std::string text = fmt::format(
       "# A pipeline of chunks: `kasimir accel pipeline --design FILE` says what it costs.\n"
       "name = {}\nclock_mhz = {}\n\n[budget]\n",
-      quoted(pipeline.name), number_text(pipeline.clock_mhz));
+      toml_string(pipeline.name), number_text(pipeline.clock_mhz));
   const ResourceBudget& b = pipeline.budget;
   text += fmt::format("dsp = {}\nbram18 = {}\nlut = {}\ndram_bits_per_cycle = {}\n", number_text(b.dsp),
                       number_text(b.bram18), number_text(b.lut), number_text(b.dram_bits_per_cycle));
   for (const DescribedChunk& chunk : pipeline.chunks) {
     const ChunkShape& s = chunk.shape;
-    text += fmt::format("\n[[chunk]]\nname = {}\ndepthwise = {}\nbits = {}\nmode = {}\n", quoted(chunk.name),
+    text += fmt::format("\n[[chunk]]\nname = {}\ndepthwise = {}\nbits = {}\nmode = {}\n", toml_string(chunk.name),
                         chunk.depthwise, chunk.bits, s.mode);
     text += fmt::format("tile = [{}, {}, {}, {}]      # rows, columns, output channels, input channels\n", s.tile_rows,
                         s.tile_cols, s.tile_out, s.tile_in);
