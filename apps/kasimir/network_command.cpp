@@ -5,7 +5,6 @@
 
 #include "kasimir/base/error.h"
 #include "kasimir/network/coverage.h"
-#include "kasimir/onnx/import.h"
 
 #include <memory>
 
@@ -17,18 +16,24 @@ struct NetworkCommand {
   bool layers = false;
 };
 
-int run(const NetworkCommand& options) {
-  const CommonOptions& common = options.common;
-  const Network network = network_for(common.network, common.width, parse_input(common.input), 0);
+void print(const Network& network, const std::string& origin, const NetworkCommand& options) {
   const std::string table = network.str();
   fmt::print("{}\n", options.layers ? table : table.substr(0, table.find('\n') + 1));
-  if (is_onnx_file(common.network)) {
-    const ImportedNetwork read = import_onnx(common.network, parse_input(common.input));
-    fmt::print("{} operators of set {} in the file are {} layers\n", read.nodes, read.opset,
-               network.layers().size() - 1);
-    for (const std::string& note : read.notes) fmt::print("{}\n", note);
+  fmt::print("{}{}", origin, coverage(network, {options.common.replace, options.common.keep}).str());
+}
+
+int run(const NetworkCommand& options) {
+  const CommonOptions& common = options.common;
+  const Shape3 input = parse_input(common.input);
+  if (!is_onnx_file(common.network)) {
+    print(network_for(common.network, common.width, input, 0), {}, options);
+    return 0;
   }
-  fmt::print("{}", coverage(network, {common.replace, common.keep}).str());
+  const ImportedNetwork read = onnx_network(common.network, common.width, input);
+  std::string origin = fmt::format("{} operators of set {} in the file are {} layers\n", read.nodes, read.opset,
+                                   read.network.layers().size() - 1);
+  for (const std::string& note : read.notes) origin += note + "\n";
+  print(read.network, origin, options);
   return 0;
 }
 

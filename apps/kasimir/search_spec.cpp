@@ -2,7 +2,6 @@
 #include "kasimir/search_spec.h"
 
 #include "kasimir/base/error.h"
-#include "kasimir/onnx/import.h"
 
 namespace kasimir {
 
@@ -136,10 +135,14 @@ Recipe SearchSpec::recipe(int rung, int repetition, const ImageSet& images) cons
 
 bool is_onnx_file(const std::string& network) { return network.ends_with(".onnx"); }
 
+ImportedNetwork onnx_network(const std::string& file, double width, Shape3 input) {
+  if (width != 1.0) throw input_error("--width is {}: {} has the channels of its weights", width, file);
+  return import_onnx(file, input);
+}
+
 Network network_for(const std::string& name, double width, Shape3 input, std::int64_t classes) {
   if (is_onnx_file(name)) {
-    if (width != 1.0) throw input_error("--width is {}: {} has the channels of its weights", width, name);
-    Network network = import_onnx(name, input).network;
+    Network network = onnx_network(name, width, input).network;
     return classes > 0 && classes != network.classes() ? network.with_classes(classes) : network;
   }
   ZooOptions options = zoo_record(name).defaults;

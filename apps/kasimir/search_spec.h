@@ -3,6 +3,7 @@
 
 #include "kasimir/data/dataset.h"
 #include "kasimir/network/zoo.h"
+#include "kasimir/onnx/import.h"
 #include "kasimir/study/ladder_config.h"
 #include "kasimir/synth/sampler.h"
 #include "kasimir/train/recipe.h"
@@ -68,6 +69,9 @@ struct SearchSpec {
 
 /// True for the name of an ONNX file, "model.onnx".
 bool is_onnx_file(const std::string& network);
+/// The network of such a file, with what was read of it. @throws Error (input) as import_onnx, and for another width
+/// than 1.
+ImportedNetwork onnx_network(const std::string& file, double width, Shape3 input);
 
 /// A network of the zoo, or of an ONNX file with its weights, for images of this size and so many classes; zeros: as
 /// published, or as the file says. Where a file's classes are others, its last layer starts anew.

@@ -203,13 +203,16 @@ std::optional<Rejection> Sampler::unwanted(Sampled& sampled) const {
 }
 
 /// What rules about labels say counts instead.
-std::optional<Rejection> Sampler::wasteful(const Kernel& kernel, Semantics::Waste waste) const {
-  const auto ruled = [&](LabelName label) {
-    return std::ranges::find(options_.wanted.labels, label, &LabelRule::label) != options_.wanted.labels.end();
+std::optional<Rejection> Sampler::wasteful(const Kernel& kernel, SampleMemory::Place& place) const {
+  const auto screened = [&](LabelName label) {
+    return std::ranges::find(options_.wanted.labels, label, &LabelRule::label) == options_.wanted.labels.end();
   };
-  if (waste.blind && !ruled(LabelName::blind))
-    return Rejection{"screen: every output channel changes with the input", ""};
-  if (waste.idle_step != no_id && !ruled(LabelName::idle))
+  const bool blind = screened(LabelName::blind);
+  const bool idle = screened(LabelName::idle);
+  if (options_.wanted.allow_waste || (!blind && !idle)) return std::nullopt;
+  const auto waste = place.semantics.waste(place.growth.steps(), place.growth.open_symbols());
+  if (blind && waste.blind) return Rejection{"screen: every output channel changes with the input", ""};
+  if (idle && waste.idle_step != no_id)
     return Rejection{"screen: no step may be left out",
                      fmt::format("`{}`", str(kernel.steps[static_cast<std::size_t>(waste.idle_step)]))};
   return std::nullopt;
@@ -252,10 +255,7 @@ Outcome<Sampled> Sampler::describe(std::uint64_t index, const SampleMemory& memo
   if (!found.ok()) return found.rejection();
   sampled.label = *found;
   if (auto reason = unwanted(sampled)) return *reason;
-  if (options_.wanted.allow_waste) return sampled;
-  SampleMemory::Place& place = *memory.place_;
-  const auto waste = place.semantics.waste(place.growth.steps(), place.growth.open_symbols());
-  if (auto reason = wasteful(sampled.kernel, waste)) return *reason;
+  if (auto reason = wasteful(sampled.kernel, *memory.place_)) return *reason;
   return sampled;
 }
 

@@ -114,7 +114,7 @@ class Sampler {
   friend class SampleMemory;
   [[nodiscard]] std::optional<Rejection> unwanted(const View& view) const;
   [[nodiscard]] std::optional<Rejection> unwanted(Sampled& sampled) const;
-  [[nodiscard]] std::optional<Rejection> wasteful(const Kernel& kernel, Semantics::Waste waste) const;
+  [[nodiscard]] std::optional<Rejection> wasteful(const Kernel& kernel, SampleMemory::Place& place) const;
   [[nodiscard]] bool uses_budget(const FitSolution& solution, int open_symbols) const;
   void pose(SampleMemory::Place& place) const;
   Catalog catalog_;

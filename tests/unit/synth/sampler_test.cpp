@@ -58,6 +58,17 @@ TEST(Sample, IsTheSameOnAnyNumberOfThreads) {
   EXPECT_NE(texts(draw(budget, 70, 1, 2)), texts(one));
 }
 
+TEST(Sample, SaysWhatAScreenRefuses) {
+  const Draws run = draw({}, 600);
+  const auto with = [&](const char* rule) {
+    const auto found = run.stats.nearest.find(rule);
+    return found == run.stats.nearest.end() ? "not refused" : found->second;
+  };
+  EXPECT_EQ(with("screen: every output channel changes with the input"), "");
+  const std::string idle = with("screen: no step may be left out");
+  EXPECT_TRUE(idle.starts_with("`") && idle.ends_with(")`")) << idle;
+}
+
 TEST(Sample, GivesAnAttemptAgainByItsNumber) {
   SampleOptions options;
   const Sampler sampler(catalog(), testing::resnet8_loads(), options, seed);
