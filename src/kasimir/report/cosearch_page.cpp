@@ -68,7 +68,7 @@ Html front_chart(const CosearchPage& page) {
   Chart chart;
   chart.title = "Networks that were validated with shared weights, and the finalists after their own training";
   chart.x = {"cost, " + page.unit, [](double x) { return si(std::exp2(x)); }, false};
-  chart.y = {"validation accuracy", [](double y) { return fmt::format("{:.0f} %", 100 * y); }, false};
+  chart.y = {"validation accuracy, %", [](double y) { return fmt::format("{:g}", 100 * y); }, false};
   double low = 1;
   double high = 0;
   for (const CosearchPoint& of : page.points) {
