@@ -6,6 +6,8 @@
 #   -DTorch_DIR=/path/to/Torch       any other libtorch, through its own TorchConfig.cmake
 set(KASIMIR_PYTHON ${PROJECT_SOURCE_DIR}/build/venv/bin/python3 CACHE FILEPATH "the interpreter whose torch is linked")
 
+set(kasimir_torch_folder ${CMAKE_CURRENT_LIST_DIR})
+
 # Importing torch takes seconds: ask once, and again only when the interpreter or the files it named have changed.
 function(kasimir_torch_facts result)
   list(LENGTH KASIMIR_TORCH_FACTS known)
@@ -21,7 +23,7 @@ function(kasimir_torch_facts result)
     message(FATAL_ERROR "no Python with torch at ${KASIMIR_PYTHON}: run `make setup`, or give -DTorch_DIR=, "
       "-DKASIMIR_PYTHON=, or -DKASIMIR_WITH_TORCH=OFF to build without training and without the program")
   endif()
-  execute_process(COMMAND ${KASIMIR_PYTHON} ${PROJECT_SOURCE_DIR}/cmake/torch_facts.py
+  execute_process(COMMAND ${KASIMIR_PYTHON} ${kasimir_torch_folder}/torch_facts.py
     OUTPUT_VARIABLE answer ERROR_VARIABLE complaint RESULT_VARIABLE status)
   if(NOT status EQUAL 0)
     message(FATAL_ERROR "${KASIMIR_PYTHON} has no usable torch: run `make setup`\n${complaint}")

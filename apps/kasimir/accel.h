@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kasimir/command.h"
+#include "kasimir/hardware/check.h"
 #include "kasimir/hardware/evaluate.h"
 #include "kasimir/hardware/pipeline/layer.h"
 #include "kasimir/hardware/quantity.h"
@@ -67,6 +68,10 @@ double parse_power(const std::string& text);
 void add_bypass_option(CLI::App& app, std::string& bypass);
 /// What `--bypass` says. @throws Error (input).
 void set_bypass(const std::string& bypass, SearchOptions& options);
+
+/// What is asked of the searches and of their speed, beside what this machine gives: some half a minute. Rows with times
+/// are about a machine at rest.
+std::vector<CheckRow> check_searches();
 
 /// The subcommands of `accel`, each in its own file.
 void add_accel_eval(CLI::App& app, Action& action);

@@ -18,6 +18,7 @@ namespace {
 
 struct CheckCommand {
   std::string folder;
+  bool searches = false;
   bool json = false;
 };
 
@@ -34,6 +35,8 @@ int check(const CheckCommand& options) {
   const std::filesystem::path folder = folder_of(options);
   std::vector<CheckRow> rows = check_engine(folder);
   for (CheckRow& row : check_pipelines(folder)) rows.push_back(std::move(row));
+  if (options.searches)
+    for (CheckRow& row : check_searches()) rows.push_back(std::move(row));
   const auto broken = std::ranges::count_if(rows, [](const CheckRow& row) { return !row.holds; });
   Table table({{"numbers", "", Table::Align::left},
                {"points", ""},
@@ -90,6 +93,8 @@ void add_accel_check(CLI::App& app, Action& action) {
   auto options = std::make_shared<CheckCommand>();
   command->add_option("folder", options->folder,
                       "of the numbers (default: tests/reference/hardware of the source tree)");
+  command->add_flag("--searches", options->searches,
+                    "the search engines and their speed, too: half a minute on a machine at rest");
   command->add_flag("--json", options->json, "one object per row and line");
   command->callback([options, &action] { action = [options] { return check(*options); }; });
 }

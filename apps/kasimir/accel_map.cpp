@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/accel.h"
 #include "kasimir/options.h"
+#include "kasimir/stop.h"
 
 #include "kasimir/base/error.h"
 #include "kasimir/base/table.h"
@@ -46,6 +47,7 @@ struct Mapped {
   SearchOptions options;
   NetworkAnswer whole;
   bool widened = false;  ///< nothing fitted until operands could pass levels by
+  bool stopped = false;  ///< by Ctrl-C
 };
 
 SearchOptions search_options(const MapCommand& command) {
@@ -58,6 +60,7 @@ SearchOptions search_options(const MapCommand& command) {
   options.seconds = command.time == "none" ? 0 : parse_seconds(command.time);
   options.seed = command.seed;
   options.gap = command.gap;
+  options.should_stop = [&stop = catch_interrupts()] { return stop.load() != study::go_on; };
   if (isatty(STDERR_FILENO) != 0)
     options.progress = [](const SearchProgress& progress) {
       fmt::print(stderr, "\r{:>8} evaluations, {:>6}, best {:.4g}, bound {:.4g}   ",
@@ -83,6 +86,7 @@ Mapped map_layers(const MapCommand& command) {
     for (std::int64_t i = 0; i < layer.times; ++i) all.push_back(layer.problem);
   }
   mapped.whole = search_network(all, architecture, how, command.engine, mapped.options);
+  mapped.stopped = mapped.options.should_stop();
   mapped.widened = std::ranges::any_of(mapped.whole.layers, &SearchAnswer::widened);
   if (mapped.options.progress) fmt::print(stderr, "\r{:70}\r", "");
   for (const std::size_t i : first) mapped.answers.push_back(mapped.whole.layers[i]);
@@ -102,7 +106,8 @@ std::string layer_table(const Mapped& mapped) {
     const AccelLayer& layer = mapped.layers[i];
     const SearchAnswer& answer = mapped.answers[i];
     if (!answer.found) {
-      table.row({layer.name, std::to_string(layer.times), "", "", "", "", "", "nothing fits"});
+      table.row({layer.name, std::to_string(layer.times), "", "", "", "", "",
+                 mapped.stopped ? "stopped before one was found" : "nothing fits"});
       continue;
     }
     const Evaluation& e = answer.evaluation;
@@ -235,9 +240,13 @@ int run(const MapCommand& command) {
     if (mapped.whole.found) fmt::print("{}", totals(mapped));
     fmt::print("{}", notes(mapped));
     if (command.verbose && mapped.whole.found) print_details(mapped);
-    print_misfits(mapped);
+    if (!mapped.stopped) print_misfits(mapped);
   }
-  if (!command.html.empty()) write_page(command, mapped);
+  if (!command.html.empty() && (mapped.whole.found || !mapped.stopped)) write_page(command, mapped);
+  if (mapped.stopped) {
+    fmt::print(stderr, "stopped; the same command starts anew\n");
+    return 130;
+  }
   return mapped.whole.found ? 0 : static_cast<int>(Fault::unsolved);
 }
 

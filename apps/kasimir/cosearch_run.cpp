@@ -99,7 +99,8 @@ double goal_of(const CosearchSpec& spec, const CosearchSubject& subject) {
 
 /// 45 % of the images for weights, 45 % for choices, the rest for the scores of derived networks.
 void divide(const CosearchSpec& spec, CosearchSubject& subject) {
-  subject.split = split_validation(subject.data.train, SearchSpec{}.validation, spec.seed);
+  const SearchSpec defaults;
+  subject.split = split_validation(subject.data.train, defaults.validation, spec.seed);
   const auto& labels = subject.data.train.labels;
   const std::vector<std::int32_t>& all = subject.split.train;
   subject.parts.weights = stratified_subset(labels, all, std::ssize(all) / 2, spec.seed);

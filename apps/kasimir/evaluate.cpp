@@ -58,6 +58,10 @@ Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
       latency_limit_(Budget::parse(spec_.budget).latency),
       sampler_(catalog(), site_loads(selection_.replaced), spec_.sample_options(), spec_.seed),
       original_{&network_, {}} {
+  if (data_.target == TargetKind::masks)
+    throw input_error("the targets of data set {} are masks, and networks here give one vector for each image",
+                      data_.name)
+        .note("masks are read and described (`kasimir data`), but not trained on; train on classes or values");
   if (spec_.device == "cuda" && !has_cuda())
     throw input_error("--device cuda was asked for, but torch finds no CUDA device")
         .note("leave the option out to train on the processor");

@@ -8,6 +8,8 @@
 
 #include "kasimir/base/files.h"
 #include "kasimir/base/text.h"
+#include "kasimir/data/describe.h"
+#include "kasimir/data/webdataset.h"
 #include "kasimir/network/coverage.h"
 #include "kasimir/primitive/catalog.h"
 #include "kasimir/report/listing.h"
@@ -65,7 +67,8 @@ SearchSpec finish_spec(const SearchCommand& options) {
   spec.flip = !options.no_flip;
   if (options.quick_images >= 0) spec.rungs[0].images = options.quick_images;
   if (options.full_epochs > 0) spec.rungs[2].epochs = options.full_epochs;
-  if (std::filesystem::exists(spec.data)) spec.data = std::filesystem::absolute(spec.data).lexically_normal().string();
+  if (std::filesystem::exists(spec.data) || looks_like_webdataset(spec.data))
+    spec.data = std::filesystem::absolute(spec.data).lexically_normal().string();
   spec.ladder.time_limit_s = options.time.empty() ? 0 : parse_seconds(options.time);
   if (spec.ladder.trials == 0 && options.time.empty()) spec.ladder.time_limit_s = 600;
   spec.ladder.workers =
@@ -113,16 +116,7 @@ class ProgressPrinter {
   }
 
   static void print_totals(const study::Progress& progress) {
-    const auto count = [&](study::TrialState state) {
-      const auto found = progress.trials.find(state);
-      return found == progress.trials.end() ? 0 : found->second;
-    };
-    const int evaluated =
-        count(study::TrialState::running) + count(study::TrialState::stopped) + count(study::TrialState::complete);
-    fmt::print("{:>9}  {:<12} {} candidates evaluated or in training, {} screened out, {} failed{}\n",
-               duration_text(progress.active_seconds), "progress", evaluated, count(study::TrialState::rejected),
-               count(study::TrialState::failed),
-               progress.seconds_left ? "; about " + duration_text(*progress.seconds_left) + " left" : "");
+    fmt::print("{:>9}  {:<12} {}\n", duration_text(progress.active_seconds), "progress", study::str(progress));
     std::fflush(stdout);
   }
 
@@ -149,6 +143,9 @@ int run(const SearchCommand& options) {
     evaluator.check_space();
     set_rung_costs(spec, evaluator);
     say(evaluator.data().description);
+    if (const auto words = imbalance_text(evaluator.data())) say(*words);
+    if (evaluator.data().target == TargetKind::values)
+      say("targets are values: what is called accuracy is the share of their variance that is explained");
     const Coverage covered = coverage(evaluator.network(), {spec.replace, spec.keep});
     say(covered.str());
     record = spec.to_json();
@@ -223,9 +220,12 @@ void add_search(CLI::App& app, Action& action) {
       "test split is read once, by finalists. Stop at any time with Ctrl-C: the same command goes on.");
   add_network_options(*command, options->common);
   command
-      ->add_option("--data", options->spec.data,
-                   "fashion-mnist, or a folder: train/<class>/*.jpg|png with test/, CIFAR-10/100 binary, IDX files")
+      ->add_option(
+          "--data", options->spec.data,
+          "fashion-mnist; a folder: train/<class>/*.jpg|png with test/, CIFAR-10/100 binary, IDX files, .npy; an "
+          ".npz file; tar shards, DIR/{000..012}.tar")
       ->capture_default_str();
+  add_data_options(*command, options->spec.reading);
   options->common.want = "blind=no,idle=no";  // a few milliseconds each, against minutes of training
   add_kernel_options(*command, options->common);
   command->add_option("--composites", options->spec.composites, "weight of each composite, against primitives; 0: none")

@@ -43,6 +43,7 @@ Json SearchSpec::to_json() const {
   if (latency != "eager") json["latency_engine"] = latency;
   if (latency_tune > 0) json["latency_tune"] = latency_tune;
   if (!want.empty()) json["want"] = want;
+  reading.add_to(json);
   if (strategy != "random") json["strategy"] = strategy;
   return json;
 }
@@ -67,6 +68,7 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     json.at("allow_unmixed").get_to(spec.allow_unmixed);
     json.at("allow_resolution").get_to(spec.allow_resolution);
     spec.want = json.value("want", "");
+    spec.reading = DataOptions::from_json(json);
     spec.strategy = json.value("strategy", "random");
     spec.composites = json.value("composites", 0.0);
     json.at("seed").get_to(spec.seed);
@@ -113,7 +115,7 @@ SampleOptions SearchSpec::sample_options() const {
 }
 
 LoadOptions SearchSpec::load_options() const {
-  LoadOptions options;
+  LoadOptions options = reading.load_options();
   options.train_limit = train_limit;
   return options;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/data_options.h"
+
 #include "kasimir/data/dataset.h"
 #include "kasimir/network/zoo.h"
 #include "kasimir/onnx/import.h"
@@ -49,6 +51,7 @@ struct SearchSpec {
   int batch = 128;
   double label_smoothing = 0.0;
   bool flip = true;
+  DataOptions reading;             ///< how the data is read
   std::int64_t train_limit = 0;    ///< images of the data set to use at all; 0: all
   double slowest = 2.5;            ///< training step against the original's, above which a candidate is screened out
   std::string latency = "native";  ///< what runs when latency is measured: generated C, or "eager" PyTorch

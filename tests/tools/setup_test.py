@@ -73,7 +73,7 @@ class Setup(unittest.TestCase):
     def all_but(self, *packages):
         names = "g++ cmake ninja-build ccache git python3 python3-venv libfmt-dev libspdlog-dev libcli11-dev "
         names += "nlohmann-json3-dev libtomlplusplus-dev libyaml-cpp-dev libsoci-dev libboost-dev libsqlite3-dev libpq-dev "
-        names += "libgtest-dev libgmock-dev libonnx-dev libprotobuf-dev librapidcheck-dev robin-map-dev "
+        names += "libcpp-httplib-dev libgtest-dev libgmock-dev libonnx-dev libprotobuf-dev librapidcheck-dev robin-map-dev "
         names += "libjpeg62-turbo-dev libpng-dev zlib1g-dev graphviz dataset-fashion-mnist"
         self.write("installed", "".join(f"{name}\n" for name in names.split() if name not in packages))
 

@@ -2,14 +2,17 @@
 #include "kasimir/data/dataset.h"
 
 #include "kasimir/base/error.h"
-#include "kasimir/base/rng.h"
 #include "kasimir/base/text.h"
+#include "kasimir/data/arrays.h"
 #include "kasimir/data/cifar.h"
+#include "kasimir/data/fingerprint.h"
 #include "kasimir/data/folder.h"
 #include "kasimir/data/idx.h"
 #include "kasimir/data/image_folder.h"
+#include "kasimir/data/mask_folder.h"
 #include "kasimir/data/resize.h"
 #include "kasimir/data/split.h"
+#include "kasimir/data/webdataset.h"
 
 #include <algorithm>
 #include <string_view>
@@ -20,36 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* understood =
-    "understood: the name fashion-mnist, or a folder with train/<class>/ and test/<class>/ of JPEG or PNG files, "
-    "with the binary files of CIFAR-10 or CIFAR-100, or with IDX files";
-
-/// A hash over a sequence of bytes and numbers; it tells contents apart and protects from nobody.
-class Fingerprint {
- public:
-  void number(std::uint64_t value) { state_ = mix_bits(state_ ^ value); }
-  void bytes(std::span<const std::uint8_t> data) {
-    number(data.size());
-    for (std::size_t at = 0; at < data.size(); at += 8) {
-      std::uint64_t word = 0;
-      for (std::size_t i = 0; i < std::min<std::size_t>(8, data.size() - at); ++i)
-        word |= std::uint64_t{data[at + i]} << (8 * i);
-      number(word);
-    }
-  }
-  void text(const std::string& value) { bytes({reinterpret_cast<const std::uint8_t*>(value.data()), value.size()}); }
-  void images(const ImageSet& set) {
-    for (const int extent : {set.channels, set.height, set.width}) number(static_cast<std::uint64_t>(extent));
-    bytes(set.pixels);
-    for (const std::int32_t label : set.labels) number(static_cast<std::uint64_t>(label));
-  }
-  [[nodiscard]] std::string str() const { return fmt::format("{:016x}", state_); }
-
- private:
-  std::uint64_t state_ = 0;
-};
+    "understood: the name fashion-mnist; a folder with train/<class>/ and test/<class>/ of JPEG or PNG files, with "
+    "images/ and masks/, with the binary files of CIFAR-10 or CIFAR-100, with IDX files, with NumPy arrays (x.npy, "
+    "y.npy) or with tar shards; an .npz file; or tar shards such as path/{000..012}.tar";
 
 bool looks_like_dataset(const fs::path& folder) {
-  return looks_like_image_folder(folder) || looks_like_cifar(folder) || looks_like_idx(folder);
+  return looks_like_image_folder(folder) || looks_like_cifar(folder) || looks_like_idx(folder) ||
+         looks_like_mask_folder(folder) || looks_like_arrays(folder.string()) || looks_like_webdataset(folder.string());
 }
 
 /// `a/b/` as `a/b`, so that the last part is the name.
@@ -75,8 +55,9 @@ fs::path without_slash(const fs::path& path) { return path.has_filename() ? path
 [[noreturn]] void fail_file(const fs::path& path) {
   Error error = input_error("{} is a file, a folder is needed", path.string());
   const std::string name = path.filename().string();
-  if (name.ends_with(".tar.gz") || name.ends_with(".tgz") || name.ends_with(".tar") || name.ends_with(".zip"))
-    error.note("extract the archive and give the folder");
+  if (name.ends_with(".tar.gz") || name.ends_with(".tgz"))
+    error.note("shards are read where they are not packed: gunzip it, or extract the archive and give the folder");
+  if (name.ends_with(".zip")) error.note("extract the archive and give the folder");
   throw error.note(understood);
 }
 
@@ -111,13 +92,26 @@ Dataset load_fashion_mnist(const LoadOptions& options) {
   return data;
 }
 
-Dataset load_folder(const std::string& where, const LoadOptions& options, const LoadProgress& progress) {
+/// A data set, and whether its fingerprint is made of those of its images, as it must be where they may be streamed.
+struct Loaded {
+  Dataset data;
+  bool by_image = false;
+};
+
+Loaded load_place(const std::string& where, const LoadOptions& options, const LoadProgress& progress) {
   const fs::file_status status = fs::status(where);
-  if (!fs::exists(status)) fail_unknown(where);
+  if (!fs::exists(status)) {
+    if (looks_like_webdataset(where) && where.find('{') != std::string::npos)
+      return {load_webdataset(where, options, progress), true};
+    fail_unknown(where);
+  }
+  if (looks_like_arrays(where)) return {load_arrays(where, options), true};
+  if (looks_like_webdataset(where)) return {load_webdataset(where, options, progress), true};
   if (!fs::is_directory(status)) fail_file(where);
-  if (looks_like_image_folder(where)) return load_image_folder(where, options, progress);
-  if (looks_like_cifar(where)) return load_cifar(where);
-  if (looks_like_idx(where)) return load_idx(where);
+  if (looks_like_mask_folder(where)) return {load_mask_folder(where, options, progress), true};
+  if (looks_like_image_folder(where)) return {load_image_folder(where, options, progress), true};
+  if (looks_like_cifar(where)) return {load_cifar(where), false};
+  if (looks_like_idx(where)) return {load_idx(where), false};
   fail_layout(where);
 }
 
@@ -125,12 +119,12 @@ std::string name_of(const std::string& where) {
   return without_slash(fs::absolute(where).lexically_normal()).filename().string();
 }
 
-Dataset load_whole(const std::string& where, const LoadOptions& options, const LoadProgress& progress) {
+Loaded load_whole(const std::string& where, const LoadOptions& options, const LoadProgress& progress) {
   const bool builtin = where == "fashion-mnist";
   try {
-    Dataset data = builtin ? load_fashion_mnist(options) : load_folder(where, options, progress);
-    data.name = builtin ? where : name_of(where);
-    return data;
+    Loaded loaded = builtin ? Loaded{load_fashion_mnist(options), false} : load_place(where, options, progress);
+    loaded.data.name = builtin ? where : name_of(where);
+    return loaded;
   } catch (const fs::filesystem_error& error) {
     throw input_error("cannot read {}: {}", error.path1().string(), error.code().message());
   }
@@ -138,6 +132,9 @@ Dataset load_whole(const std::string& where, const LoadOptions& options, const L
 
 void resize_images(ImageSet& set, ImageSize size) {
   if (set.height == size.height && set.width == size.width) return;
+  if (set.stream || !set.masks.empty())
+    throw input_error("arrays {} cannot be scaled", set.stream ? "that are streamed" : "with masks")
+        .note("scale them before they are saved");
   const Resizer resizer({set.height, set.width}, size);
   ImageSet scaled{.channels = set.channels, .height = size.height, .width = size.width, .pixels = {}, .labels = {}};
   const std::size_t planes = set.labels.size() * static_cast<std::size_t>(set.channels);
@@ -147,12 +144,16 @@ void resize_images(ImageSet& set, ImageSize size) {
   for (std::size_t p = 0; p < planes; ++p)
     resizer.apply(std::span(set.pixels).subspan(p * from, from), std::span(scaled.pixels).subspan(p * to, to));
   scaled.labels = std::move(set.labels);
+  scaled.values = std::move(set.values);
   set = std::move(scaled);
 }
 
 /// Cuts a part down to its limit; image folders come cut already, before their files are decoded.
 void limit_images(ImageSet& set, std::int64_t limit, std::uint64_t seed) {
   if (limit == 0 || limit >= set.size()) return;
+  if (set.stream)
+    throw input_error("a limit of {} of {} images: arrays that are streamed cannot be cut down", limit, set.size())
+        .note("save fewer images, or allow more memory (--data-memory)");
   set = select_images(set, stratified_subset(set.labels, limit, seed));
 }
 
@@ -172,9 +173,11 @@ Dataset load_dataset(const std::string& where, const LoadOptions& options, const
   if (options.resize && (options.resize->height < 1 || options.resize->width < 1))
     throw input_error("cannot scale images to {} x {} pixels: both must be at least 1", options.resize->height,
                       options.resize->width);
-  Dataset data = load_whole(where, options, progress);
-  check_limit("training", options.train_limit, data.classes.size());
-  check_limit("test", options.test_limit, data.classes.size());
+  Loaded loaded = load_whole(where, options, progress);
+  Dataset& data = loaded.data;
+  const std::size_t classes = data.target == TargetKind::classes ? data.classes.size() : 1;
+  check_limit("training", options.train_limit, classes);
+  check_limit("test", options.test_limit, classes);
   limit_images(data.train, options.train_limit, options.seed);
   limit_images(data.test, options.test_limit, options.seed);
   if (options.resize) {
@@ -185,13 +188,19 @@ Dataset load_dataset(const std::string& where, const LoadOptions& options, const
   if (options.train_limit != 0 || options.test_limit != 0)
     data.description += fmt::format("; limited to {} training and {} test images (seed {})", data.train.size(),
                                     data.test.size(), options.seed);
-  Fingerprint fingerprint;
-  fingerprint.images(data.train);
-  fingerprint.images(data.test);
+  DataFingerprint fingerprint;
+  for (const ImageSet* set : {&data.train, &data.test}) {
+    if (loaded.by_image) {
+      fingerprint.each_image(*set);
+    } else {
+      fingerprint.whole_images(*set);
+    }
+  }
   for (const std::string& name : data.classes) fingerprint.text(name);
   data.fingerprint = fingerprint.str();
+  if (data.corrupt.count > 0) data.description += fmt::format("; {} corrupt left out", grouped(data.corrupt.count));
   if (progress) progress(data.train.size() + data.test.size(), data.train.size() + data.test.size());
-  return data;
+  return std::move(data);
 }
 
 }  // namespace kasimir

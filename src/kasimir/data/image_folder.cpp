@@ -4,16 +4,13 @@
 #include "kasimir/base/error.h"
 #include "kasimir/base/files.h"
 #include "kasimir/base/text.h"
+#include "kasimir/data/encoded.h"
 #include "kasimir/data/folder.h"
 #include "kasimir/data/image_file.h"
-#include "kasimir/data/parallel.h"
-#include "kasimir/data/resize.h"
 #include "kasimir/data/split.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
-#include <thread>
 
 namespace kasimir {
 namespace {
@@ -120,72 +117,23 @@ void keep_some(Listing& listing, std::int64_t limit, std::uint64_t seed) {
   listing = std::move(kept);
 }
 
-DecodedImage decode_file(const fs::path& path) { return decode_image(read_file(path), path.string()); }
-
-void check_memory(const fs::path& root, std::int64_t images, ImageSize size, std::int64_t limit) {
-  const double needed = 3.0 * size.height * size.width * static_cast<double>(images);
-  if (needed <= static_cast<double>(limit)) return;
-  throw input_error("{}: {} images of {} x {} pixels need {}B of memory, {}B allowed", root.string(), grouped(images),
-                    size.height, size.width, si(needed), si(static_cast<double>(limit)))
-      .note("scale the images to a smaller size, or limit their number");
-}
-
-/// Decodes files into sets of one image size, three channels each.
-class FolderDecoder {
+class FolderFiles : public ImageFiles {
  public:
-  FolderDecoder(ImageSize size, bool resize, fs::path first, int threads)
-      : size_(size), resize_(resize), first_(std::move(first)), threads_(threads) {}
-
-  ImageSet decode(const Listing& listing, const std::function<void(std::int64_t)>& progress) {
-    ImageSet set{.channels = 3, .height = size_.height, .width = size_.width, .pixels = {}, .labels = listing.labels};
-    const std::size_t bytes = set.image_bytes();
-    set.pixels.resize(bytes * listing.files.size());
-    const auto one = [&](std::int64_t index) {
-      const auto i = static_cast<std::size_t>(index);
-      decode_into(listing.files[i], std::span(set.pixels).subspan(i * bytes, bytes));
-    };
-    for_each_index(static_cast<std::int64_t>(listing.files.size()), threads_, one, progress);
-    return set;
+  explicit FolderFiles(std::vector<fs::path> files) : files_(std::move(files)) {}
+  [[nodiscard]] std::int64_t size() const override { return std::ssize(files_); }
+  [[nodiscard]] std::string name(std::int64_t index) const override { return path(index).string(); }
+  [[nodiscard]] DecodedImage decode(std::int64_t index) const override {
+    return decode_image(read_file(path(index)), name(index));
   }
-
-  /// True if any file decoded so far has colour.
-  [[nodiscard]] bool colour() const { return colour_; }
 
  private:
-  void decode_into(const fs::path& file, std::span<std::uint8_t> target) {
-    const DecodedImage image = decode_file(file);
-    if (!image.grey) colour_.store(true, std::memory_order_relaxed);
-    if (image.height == size_.height && image.width == size_.width) {
-      std::copy(image.planes.begin(), image.planes.end(), target.begin());
-      return;
-    }
-    if (!resize_)
-      throw input_error("{} is {} x {} pixels, but {} is {} x {}: all images must have one size", file.string(),
-                        image.height, image.width, first_.string(), size_.height, size_.width)
-          .note("give a size to scale all images to, or remove or replace the file");
-    const Resizer resizer({image.height, image.width}, size_);
-    const std::size_t from = image.planes.size() / 3;
-    const std::size_t to = target.size() / 3;
-    for (std::size_t c = 0; c < 3; ++c)
-      resizer.apply(std::span(image.planes).subspan(c * from, from), target.subspan(c * to, to));
-  }
+  [[nodiscard]] const fs::path& path(std::int64_t index) const { return files_[static_cast<std::size_t>(index)]; }
 
-  ImageSize size_;
-  bool resize_;
-  fs::path first_;
-  int threads_;
-  std::atomic<bool> colour_{false};
+  std::vector<fs::path> files_;
 };
 
-/// Keeps one of three equal channels.
-void make_grey(ImageSet& set) {
-  const std::size_t plane = set.image_bytes() / 3;
-  for (std::size_t i = 0; i < set.labels.size(); ++i)
-    std::copy_n(set.pixels.begin() + static_cast<std::ptrdiff_t>(3 * i * plane), plane,
-                set.pixels.begin() + static_cast<std::ptrdiff_t>(i * plane));
-  set.pixels.resize(set.labels.size() * plane);
-  set.pixels.shrink_to_fit();
-  set.channels = 1;
+EncodedPart part_of(Listing& listing) {
+  return {std::make_shared<FolderFiles>(std::move(listing.files)), std::move(listing.labels)};
 }
 
 }  // namespace
@@ -201,33 +149,14 @@ Dataset load_image_folder(const fs::path& root, const LoadOptions& options, cons
   keep_some(train, options.train_limit, options.seed);
   keep_some(test, options.test_limit, options.seed);
 
-  ImageSize size;
-  if (options.resize) {
-    size = *options.resize;
-  } else {
-    const DecodedImage first = decode_file(train.files.front());
-    size = {first.height, first.width};
-  }
-  const auto train_count = static_cast<std::int64_t>(train.files.size());
-  const std::int64_t total = train_count + static_cast<std::int64_t>(test.files.size());
-  check_memory(root, total, size, options.memory_limit);
-
-  const auto from = [&](std::int64_t start) -> std::function<void(std::int64_t)> {
-    if (!progress) return nullptr;
-    return [&progress, start, total](std::int64_t done) { progress(start + done, total); };
-  };
-  const int machine = static_cast<int>(std::thread::hardware_concurrency());
-  FolderDecoder decoder(size, options.resize.has_value(), train.files.front(),
-                        options.threads == 0 ? machine : options.threads);
+  EncodedSets sets = read_encoded(root.string(), part_of(train), part_of(test), {}, options, progress);
   Dataset data;
-  data.description = fmt::format("image folders in {}{}", root.string(), ignored_text(train, test));
+  data.description = fmt::format("image folders in {}{}{}", root.string(), ignored_text(train, test),
+                                 sets.streamed ? "; streamed" : "");
   data.classes = train.classes;
-  data.train = decoder.decode(train, from(0));
-  data.test = decoder.decode(test, from(train_count));
-  if (!decoder.colour()) {
-    make_grey(data.train);
-    make_grey(data.test);
-  }
+  data.train = std::move(sets.train);
+  data.test = std::move(sets.test);
+  data.corrupt = std::move(sets.corrupt);
   return data;
 }
 

@@ -39,6 +39,12 @@ std::vector<std::size_t> quotas(const std::vector<std::vector<std::int32_t>>& me
   return result;
 }
 
+template <typename T>
+void append_part(std::vector<T>& to, const std::vector<T>& from, std::size_t index, std::size_t count) {
+  const auto first = from.begin() + static_cast<std::ptrdiff_t>(index * count);
+  to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(count));
+}
+
 }  // namespace
 
 std::vector<std::int32_t> every_index(const ImageSet& images) { return all_indices(images.size()); }
@@ -92,11 +98,18 @@ ImageSet select_images(const ImageSet& set, std::span<const std::int32_t> indice
   ImageSet chosen{.channels = set.channels, .height = set.height, .width = set.width, .pixels = {}, .labels = {}};
   chosen.pixels.reserve(indices.size() * set.image_bytes());
   chosen.labels.reserve(indices.size());
+  const std::size_t values = set.labels.empty() ? 0 : set.values.size() / set.labels.size();
+  const std::size_t places = set.masks.empty() ? 0 : at(set.height) * at(set.width);
   for (const std::int32_t index : indices) {
     KASIMIR_CHECK(index >= 0 && index < set.size(), "image {} of {}", index, set.size());
-    const auto image = set.image(index);
-    chosen.pixels.insert(chosen.pixels.end(), image.begin(), image.end());
     chosen.labels.push_back(set.labels[at(index)]);
+    append_part(chosen.values, set.values, at(index), values);
+    append_part(chosen.masks, set.masks, at(index), places);
+    if (!set.stream) append_part(chosen.pixels, set.pixels, at(index), set.image_bytes());
+  }
+  if (set.stream) {
+    chosen.pixels.resize(indices.size() * set.image_bytes());
+    set.stream->read(indices, chosen.pixels);
   }
   return chosen;
 }
@@ -108,6 +121,14 @@ ChannelStatistics channel_statistics(const ImageSet& set, std::span<const std::i
   std::vector<std::uint64_t> squares(at(set.channels));
   for (const std::int32_t index : indices) {
     KASIMIR_CHECK(index >= 0 && index < set.size(), "image {} of {}", index, set.size());
+    if (set.stream) {
+      const auto known = set.stream->sums(index);
+      for (std::size_t c = 0; c < sums.size(); ++c) {
+        sums[c] += known[c];
+        squares[c] += known[sums.size() + c];
+      }
+      continue;
+    }
     const auto image = set.image(index);
     for (std::size_t c = 0; c < sums.size(); ++c) {
       for (const std::uint64_t value : image.subspan(c * plane, plane)) {

@@ -33,7 +33,7 @@ struct Split {
 /// share. @throws Error (input) if the fraction is not between 0 and 1 or leaves either part empty.
 Split split_validation(const ImageSet& train, double fraction, std::uint64_t seed);
 
-/// The images at `indices`, in that order.
+/// The images at `indices` with their targets, in that order and in memory.
 ImageSet select_images(const ImageSet& set, std::span<const std::int32_t> indices);
 
 /// Of each channel, with pixels scaled to 0..1.
@@ -42,7 +42,7 @@ struct ChannelStatistics {
   std::vector<double> deviation;  ///< standard deviation of the population
 };
 
-/// Over all pixels of the images at `indices`, of which there must be at least one.
+/// Over all pixels of the images at `indices`, of which there must be at least one. Streamed images are not read again.
 ChannelStatistics channel_statistics(const ImageSet& set, std::span<const std::int32_t> indices);
 
 }  // namespace kasimir

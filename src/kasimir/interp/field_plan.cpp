@@ -38,7 +38,7 @@ bool is_one_run(const FieldWalk& walk) {
 
 class Planner {
  public:
-  Planner(const BoundGraph& graph, const BoundStage& stage);
+  Planner(const BoundGraph& graph, const BoundStage& stage, FieldTables& tables);
   FieldPlan plan();
 
  private:
@@ -51,7 +51,7 @@ class Planner {
   FieldPlace scratch(std::size_t size);
   FieldPlace constant(std::uint32_t value);
   FieldStep& emit(FieldStep::Code code, FieldPlace a, std::size_t size);
-  Array gathered(FieldPlace from, const FieldWalk& walk, Order order);
+  Array gathered(FieldPlace from, const FieldTables::Walk& table, Order order);
   Array gathered_singly(FieldPlace from, const FieldWalk& walk, std::size_t size, Order order);
   Array ordered(const Array& array, const Order& order);
 
@@ -70,6 +70,7 @@ class Planner {
 
   const BoundGraph* graph_;
   const BoundStage* stage_;
+  FieldTables* tables_;
   int last_;
   Order left_;
   Order reduced_;
@@ -79,8 +80,8 @@ class Planner {
   FieldPlan plan_;
 };
 
-Planner::Planner(const BoundGraph& graph, const BoundStage& stage)
-    : graph_(&graph), stage_(&stage), last_(static_cast<int>(stage.nodes.size()) - 1) {
+Planner::Planner(const BoundGraph& graph, const BoundStage& stage, FieldTables& tables)
+    : graph_(&graph), stage_(&stage), tables_(&tables), last_(static_cast<int>(stage.nodes.size()) - 1) {
   KASIMIR_CHECK(stage.iters.size() < 64, "{} iterators", stage.iters.size());
   for (const LeftAxis& axis : stage.left)
     for (int digit : axis.digits)
@@ -143,16 +144,17 @@ FieldStep& Planner::emit(FieldStep::Code code, FieldPlace a, std::size_t size) {
 }
 
 /// The elements of `from` in the order of the walk.
-Array Planner::gathered(FieldPlace from, const FieldWalk& walk, Order order) {
+Array Planner::gathered(FieldPlace from, const FieldTables::Walk& table, Order order) {
   constexpr std::uint32_t worth_a_row = 4;
+  const FieldWalk& walk = *table;
   const std::size_t size = walk.rows.size() * walk.length;
   if (walk.length < worth_a_row) return gathered_singly(from, walk, size, std::move(order));
   FieldStep& step = emit(FieldStep::Code::rows, from, size);
   step.count[0] = static_cast<std::uint32_t>(walk.rows.size());
   step.count[1] = walk.length;
   step.count[2] = static_cast<std::uint32_t>(walk.stride);
-  step.table = static_cast<std::uint32_t>(plan_.rows.size());
-  plan_.rows.insert(plan_.rows.end(), walk.rows.begin(), walk.rows.end());
+  step.table = static_cast<std::uint32_t>(plan_.walks.size());
+  plan_.walks.push_back(table);
   return {step.out, std::move(order)};
 }
 
@@ -189,7 +191,7 @@ Array Planner::ordered(const Array& array, const Order& order) {
   }
   BoundGraph graph;
   graph.tensors.push_back(std::move(tensor));
-  return gathered(array.place, field_walk(graph, *stage_, read, order, order.size()), order);
+  return gathered(array.place, tables_->walk(graph, *stage_, read, order, order.size()), order);
 }
 
 /// The node's values over those iterators of the order that it depends on.
@@ -213,9 +215,9 @@ Array Planner::evaluate(int node, const Order& order) {
 Array Planner::read(const BoundRead& read, const Order& order) {
   const auto operand = std::ranges::find(plan_.reads, read.tensor) - plan_.reads.begin();
   FieldPlace from{static_cast<std::uint16_t>(operand), 0};
-  const FieldWalk walk = field_walk(*graph_, *stage_, read, order, order.size());
-  if (!is_one_run(walk)) return gathered(from, walk, order);
-  from.offset = walk.rows[0].from;
+  const FieldTables::Walk walk = tables_->walk(*graph_, *stage_, read, order, order.size());
+  if (!is_one_run(*walk)) return gathered(from, walk, order);
+  from.offset = walk->rows[0].from;
   return {from, order};
 }
 
@@ -418,27 +420,9 @@ void Planner::tie(const BoundRead& read, Mask shared) {
   const Order free = within(all, mask & ~shared);
   order.insert(order.end(), free.begin(), free.end());
 
-  FieldTie tie;
-  tie.operand = static_cast<std::size_t>(std::ranges::find(plan_.reads, read.tensor) - plan_.reads.begin());
-  tie.factors.resize(static_cast<std::size_t>(elements(graph_->tensors[static_cast<std::size_t>(read.tensor)])) +
-                     field_slack);
+  const auto operand = static_cast<std::size_t>(std::ranges::find(plan_.reads, read.tensor) - plan_.reads.begin());
   const auto key = static_cast<std::uint32_t>(mix_bits(plan_.ties.size()));
-  const std::size_t repeats = volume(free);
-  const std::uint32_t share = field::inverse(static_cast<std::uint32_t>(repeats % field::prime));
-  // A row is either within one point of the shared iterators, or has one of them per element.
-  const FieldWalk walk = field_walk(*graph_, *stage_, read, order, free.empty() ? order.size() : free.size());
-  std::size_t point = 0;
-  for (const FieldRow& row : walk.rows) {
-    std::uint32_t* factor = tie.factors.data() + row.from;
-    std::uint32_t drawn = 0;
-    for (std::size_t i = row.first; i < row.last; ++i, factor += walk.stride) {
-      if (i == row.first || repeats == 1)
-        drawn = field::multiply(field::coefficient(static_cast<std::uint32_t>((point + i) / repeats), key), share);
-      *factor = field::plus(*factor, drawn);
-    }
-    point += walk.length;
-  }
-  plan_.ties.push_back(std::move(tie));
+  plan_.ties.push_back({operand, tables_->factors(*graph_, *stage_, read, order, free.size(), key)});
 }
 
 FieldPlan Planner::plan() {
@@ -449,7 +433,7 @@ FieldPlan Planner::plan() {
     zeros.count[0] = 1;
     zeros.count[1] = static_cast<std::uint32_t>(plan_.size);
     zeros.count[2] = 1;
-    plan_.rows = {{0, 0, 0}};
+    plan_.walks = {std::make_shared<const FieldWalk>(FieldWalk{{{0, 0, 0}}, 1, 1})};
     plan_.scratch = field_slack;  // a vector is read, and overwritten
     plan_.steps = {zeros};
     return std::move(plan_);
@@ -461,6 +445,8 @@ FieldPlan Planner::plan() {
 
 }  // namespace
 
-FieldPlan plan_stage(const BoundGraph& graph, const BoundStage& stage) { return Planner(graph, stage).plan(); }
+FieldPlan plan_stage(const BoundGraph& graph, const BoundStage& stage, FieldTables& tables) {
+  return Planner(graph, stage, tables).plan();
+}
 
 }  // namespace kasimir

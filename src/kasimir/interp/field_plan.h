@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kasimir/interp/field_vector.h"
+#include "kasimir/interp/field_tables.h"
 #include "kasimir/kernel/stage.h"
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct FieldPlace {
 ///   sum, largest                  outer, reduced, inner
 ///   contract                      batch, m, k, n
 ///   gather                        size; out[i] = a[narrow[table + i]], or wide[..] if `is_wide`
-///   rows                          rows, length, stride; FieldPlan::rows from `table` on
+///   rows                          rows, length, stride; FieldPlan::walks[table]
 struct FieldStep {
   enum class Code : std::uint8_t { apply, inverse, rank, unrank, combine, sum, largest, contract, gather, rows };
   Code code = Code::rows;
@@ -50,7 +50,7 @@ struct FieldWeight {
 /// lies field_slack.
 struct FieldTie {
   std::size_t operand;
-  std::vector<std::uint32_t> factors;
+  FieldTables::Factors factors;
 };
 
 struct FieldPlan {
@@ -59,7 +59,7 @@ struct FieldPlan {
   std::vector<FieldStep> steps;
   std::vector<std::uint16_t> narrow;
   std::vector<std::uint32_t> wide;
-  std::vector<FieldRow> rows;
+  std::vector<FieldTables::Walk> walks;
   std::vector<std::uint32_t> constants;  ///< with field_slack
   std::size_t scratch = 0;               ///< elements
   std::vector<FieldWeight> weights;      ///< in order of definition
@@ -67,18 +67,6 @@ struct FieldPlan {
 };
 
 /// @pre the stage is one of the graph's, with fewer than 64 iterators and 2^32 elements.
-FieldPlan plan_stage(const BoundGraph& graph, const BoundStage& stage);
-
-/// Where a read's values lie, as rows of equal length whose elements are `stride` apart.
-struct FieldWalk {
-  std::vector<FieldRow> rows;
-  std::uint32_t length = 1;
-  std::int32_t stride = 1;
-};
-
-/// Of a read at each point of the order, a list of iterators, the last fastest and the others 0. A row goes over the
-/// last iterator, and over up to `mergeable` of the last ones if their elements follow one another evenly.
-FieldWalk field_walk(const BoundGraph& graph, const BoundStage& stage, const BoundRead& read,
-                     const std::vector<int>& order, std::size_t mergeable);
+FieldPlan plan_stage(const BoundGraph& graph, const BoundStage& stage, FieldTables& tables);
 
 }  // namespace kasimir

@@ -14,6 +14,12 @@ void gather(const std::uint32_t* from, const Index* table, std::uint32_t* out, s
 
 }  // namespace
 
+FieldProgram::FieldProgram(const BoundGraph& graph, const BoundStage& stage, const FieldVector& vector)
+    : vector_(&vector) {
+  FieldTables tables;
+  plan_ = plan_stage(graph, stage, tables);
+}
+
 void FieldProgram::run(std::span<const std::uint32_t* const> operands, std::uint32_t* out,
                        FieldScratch& scratch) const {
   KASIMIR_CHECK(operands.size() == plan_.reads.size(), "{} operands, {} wanted", operands.size(), plan_.reads.size());
@@ -64,7 +70,7 @@ void FieldProgram::run(std::span<const std::uint32_t* const> operands, std::uint
         }
         break;
       case rows:
-        vector.copy(a, plan_.rows.data() + step.table, y, n[0], n[1], static_cast<std::int32_t>(n[2]));
+        vector.copy(a, plan_.walks[step.table]->rows.data(), y, n[0], n[1], static_cast<std::int32_t>(n[2]));
         break;
     }
   }
@@ -74,7 +80,7 @@ void FieldProgram::run(std::span<const std::uint32_t* const> operands, std::uint
 std::uint64_t FieldProgram::hash_operands(std::span<const std::uint32_t* const> operands) const {
   std::uint64_t hash = 0;
   for (const FieldTie& tie : plan_.ties)
-    hash = mix_bits(hash ^ vector_->dot(operands[tie.operand], tie.factors.data(), tie.factors.size() - field_slack));
+    hash = mix_bits(hash ^ vector_->dot(operands[tie.operand], tie.factors->data(), tie.factors->size() - field_slack));
   return hash;
 }
 
@@ -83,12 +89,10 @@ std::uint64_t FieldProgram::weight_key(std::size_t i, std::uint64_t operands) co
 }
 
 std::size_t FieldProgram::bytes() const {
-  std::size_t sum = sizeof *this + plan_.reads.size() * sizeof(int) + plan_.steps.size() * sizeof(FieldStep) +
-                    plan_.narrow.size() * sizeof(std::uint16_t) + plan_.weights.size() * sizeof(FieldWeight) +
-                    plan_.rows.size() * sizeof(FieldRow) +
-                    (plan_.wide.size() + plan_.constants.size()) * sizeof(std::uint32_t);
-  for (const FieldTie& tie : plan_.ties) sum += sizeof tie + tie.factors.size() * sizeof(std::uint32_t);
-  return sum;
+  return sizeof *this + plan_.reads.size() * sizeof(int) + plan_.steps.size() * sizeof(FieldStep) +
+         plan_.narrow.size() * sizeof(std::uint16_t) + plan_.weights.size() * sizeof(FieldWeight) +
+         plan_.walks.size() * sizeof(FieldTables::Walk) + plan_.ties.size() * sizeof(FieldTie) +
+         (plan_.wide.size() + plan_.constants.size()) * sizeof(std::uint32_t);
 }
 
 }  // namespace kasimir

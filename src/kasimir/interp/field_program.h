@@ -27,9 +27,12 @@ constexpr std::size_t field_room(std::size_t size) { return size + field_slack; 
 /// hundred times faster. A pure function of the tensors that the stage reads; may be run by many threads at once.
 class FieldProgram {
  public:
-  /// `graph` gives the extents of the tensors.
-  FieldProgram(const BoundGraph& graph, const BoundStage& stage, const FieldVector& vector = field_vector())
-      : plan_(plan_stage(graph, stage)), vector_(&vector) {}
+  /// `graph` gives the extents of the tensors; `tables` what programs share.
+  FieldProgram(const BoundGraph& graph, const BoundStage& stage, FieldTables& tables,
+               const FieldVector& vector = field_vector())
+      : plan_(plan_stage(graph, stage, tables)), vector_(&vector) {}
+  /// With tables of its own.
+  FieldProgram(const BoundGraph& graph, const BoundStage& stage, const FieldVector& vector = field_vector());
 
   /// The tensors read, each once, in the order of the operands.
   [[nodiscard]] const std::vector<int>& reads() const { return plan_.reads; }
@@ -47,7 +50,7 @@ class FieldProgram {
   [[nodiscard]] std::uint64_t weight_key(std::size_t i, std::uint64_t operands) const;
   [[nodiscard]] std::uint64_t hash_operands(std::span<const std::uint32_t* const> operands) const;
 
-  /// Bytes of memory, for caches.
+  /// Bytes of memory, for caches; without what it may share.
   [[nodiscard]] std::size_t bytes() const;
 
  private:

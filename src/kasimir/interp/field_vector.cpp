@@ -29,6 +29,8 @@ namespace avx512 {
 #define KASIMIR_LANE_MULTIPLY(a, b) ((U64)_mm512_maskz_mul_epu32(0xff, (__m512i)(a), (__m512i)(b)))
 #define KASIMIR_LANE_SQUARE(a) ((U64)_mm512_maskz_mul_epi32(0xff, (__m512i)(a), (__m512i)(a)))
 #define KASIMIR_LANE_LEAST(a, b) ((U32)_mm512_maskz_min_epu32(0xffff, (__m512i)(a), (__m512i)(b)))
+#define KASIMIR_LANE_PART(from, first, last) \
+  ((U32)_mm512_maskz_loadu_epi32(static_cast<__mmask16>((1U << (last)) - (1U << (first))), from))
 #include "kasimir/interp/field_lanes.inc"
 #include "kasimir/interp/field_loops.inc"
 #undef KASIMIR_LANE_BYTES
@@ -38,6 +40,7 @@ namespace avx512 {
 #undef KASIMIR_LANE_MULTIPLY
 #undef KASIMIR_LANE_SQUARE
 #undef KASIMIR_LANE_LEAST
+#undef KASIMIR_LANE_PART
 constexpr FieldVector table = KASIMIR_LANE_TABLE("avx512");
 }  // namespace avx512
 

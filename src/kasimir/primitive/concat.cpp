@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/primitive/common.h"
 
+#include <algorithm>
+
 namespace kasimir {
 namespace {
 
@@ -17,18 +19,22 @@ std::optional<Rational> ratio_of(const Size& a, const Size& b, const SiteSet& si
   return ratio.coefficient();
 }
 
+/// The rule by which the axes do not fit, whatever their extents are; nullptr where they do.
+const char* mismatch(const Shape& a, const Shape& b) {
+  if (find_axis(a, channel) < 0 || find_axis(b, channel) < 0) return "concat: both operands have channels";
+  const bool same =
+      a.size() == b.size() && std::ranges::all_of(a, [&](const Axis& axis) { return find_axis(b, axis.kind) >= 0; });
+  return same ? nullptr : "concat: the operands have the same axes";
+}
+
 Outcome<Shape> shape(const Call& call) {
   const Shape& a = call.shape(0);
   const Shape& b = call.shape(1);
   const auto both = [&] { return fmt::format("{} with {}", str(a), str(b)); };
-  if (find_axis(a, channel) < 0 || find_axis(b, channel) < 0)
-    return Rejection{"concat: both operands have channels", call.sites().explain(both)};
-  if (a.size() != b.size()) return Rejection{"concat: the operands have the same axes", call.sites().explain(both)};
+  if (const char* rule = mismatch(a, b)) return Rejection{rule, call.sites().explain(both)};
   Shape y = a;
   for (Axis& axis : y) {
-    const int i = find_axis(b, axis.kind);
-    if (i < 0) return Rejection{"concat: the operands have the same axes", call.sites().explain(both)};
-    const Size& other = b[static_cast<std::size_t>(i)].extent;
+    const Size other = extent_of(b, axis.kind);
     if (axis.kind == channel) {
       const auto ratio = ratio_of(axis.extent, other, call.sites());
       // Sizes are monomials: a sum of two is one only if they differ by a number.
@@ -59,6 +65,10 @@ void stages(const Call& call, StageBuilder& build) {
 }
 
 Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
+  const auto both = [&] { return fmt::format("{} with {}", str(proposer.shape(0)), str(proposer.shape(1))); };
+  // What no value of a free symbol can mend is refused before anything is worked out for these shapes.
+  if (const char* rule = mismatch(proposer.shape(0), proposer.shape(1)))
+    return Rejection{rule, proposer.sites.explain(both)};
   const Size a = extent_of(proposer.shape(0), channel);
   const Size b = extent_of(proposer.shape(1), channel);
   if (ratio_of(a, b, proposer.sites)) return std::vector<Offer>{{}};

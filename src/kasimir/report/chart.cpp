@@ -2,10 +2,14 @@
 #include "kasimir/report/chart.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/base/text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <ranges>
+#include <set>
+#include <tuple>
 
 namespace kasimir::report {
 namespace {
@@ -162,6 +166,19 @@ Html point_picture(const Point& p, const Scale& x, const Scale& y) {
   return p.link.empty() ? group : element("a", {{"href", p.link}}, group);
 }
 
+/// Where there are many, of the points that lie on one spot the last of each look: it would be on top.
+std::vector<Point> visible_points(const Chart& chart, const Scale& x, const Scale& y) {
+  if (chart.points.size() <= most_points) return chart.points;
+  constexpr double spot = 4;  // about as wide as a marker
+  std::set<std::tuple<int, int, Marker, std::string>> taken;
+  std::vector<Point> visible;
+  for (const Point& p : chart.points | std::views::reverse)
+    if (taken.emplace(static_cast<int>(x(p.x) / spot), static_cast<int>(y(p.y) / spot), p.marker, p.tone).second)
+      visible.push_back(p);
+  std::ranges::reverse(visible);
+  return visible;
+}
+
 }  // namespace
 
 std::vector<double> ticks(double lo, double hi, int wanted) {
@@ -195,12 +212,16 @@ Html draw(const Chart& chart) {
   const Scale y(of_y, height - bottom, top);
   Html picture = axes(chart, x, y);
   for (const Polyline& line : chart.lines) picture += line_picture(line, x, y);
-  for (const Point& point : chart.points) picture += point_picture(point, x, y);
+  const std::vector<Point> points = visible_points(chart, x, y);
+  for (const Point& point : points) picture += point_picture(point, x, y);
   const auto below = std::ranges::count_if(chart.points, [&](const Point& p) { return p.y < y.lo(); });
   std::string note = chart.note;
   if (below > 0)
     note +=
         fmt::format(" {} below {} {} drawn on the lower edge.", below, chart.y.text(y.lo()), below == 1 ? "is" : "are");
+  if (points.size() < chart.points.size())
+    note += fmt::format(" {} markers that lie on others are left out.",
+                        grouped(static_cast<std::int64_t>(chart.points.size() - points.size())));
   Html figure = element("h3", chart.title);
   figure += element("svg",
                     {{"class", "chart"},

@@ -46,6 +46,9 @@ struct Chart {
   bool cut_outliers = false;    ///< draw points far below the others on the lower edge, and say so
 };
 
+/// Of more points than this, those that would lie on others of their look are left out, and the chart says how many.
+constexpr std::size_t most_points = 2000;
+
 /// Round values that divide lo..hi into about `wanted` parts, with one at or beyond each end.
 std::vector<double> ticks(double lo, double hi, int wanted);
 

@@ -3,7 +3,7 @@
 #   cmake -DASSETS=folder -DOUTPUT=assets.cpp -P embed.cmake
 set(text "// Made by report/embed.cmake from report/assets.\n#include \"kasimir/report/assets.h\"\n\n")
 string(APPEND text "namespace kasimir::report {\n\n")
-foreach(pair IN ITEMS style:report.css script:report.js frame:frame.html)
+foreach(pair IN ITEMS style:report.css script:report.js live:live.js frame:frame.html)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 name)
   list(GET pair 1 file)

@@ -51,7 +51,7 @@ Point point_of(const View& view, std::size_t row, double x) {
   const TrialSummary& s = view.rows[row];
   const RungLook& look = look_of(s.rung.value_or(Rung::quick));
   Point p{x, 100 * s.accuracy->value, 100 * s.accuracy->spread, look.marker, std::string(look.tone), detail_of(s)};
-  p.link = fmt::format("#{}-{}", view.shows_kernel(row) ? "kernel" : "trial", s.number);
+  p.link = view.links[row];
   p.large = s.rung == Rung::full;
   return p;
 }
@@ -74,9 +74,16 @@ void add_original(const View& view, double x, const std::set<Rung>& rungs, std::
 
 /// The front as steps: what accuracy is to be had for at most that cost.
 void add_front(const View& view, Measure measure, Chart& chart) {
-  std::vector<TrialSummary> rows = view.rows;
-  for (TrialSummary& s : rows)
-    if (measure == Measure::latency) s.latency_ms = s.latency_ratio;
+  std::vector<TrialSummary> rows(view.rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const TrialSummary& s = view.rows[i];
+    rows[i].number = s.number;
+    rows[i].state = s.state;
+    rows[i].rung = s.rung;
+    rows[i].accuracy = s.accuracy;
+    rows[i].network = s.network;
+    rows[i].latency_ms = s.latency_ratio;
+  }
   Polyline line{{}, "front"};
   for (const std::size_t i : study::pareto_front(rows, measure)) {
     const double x = *study::value_of(rows[i], measure);
@@ -127,7 +134,9 @@ std::string tone_of(std::size_t series) { return fmt::format("series-{}", series
 Marker marker_of(std::size_t series) { return static_cast<Marker>(series % 5); }
 
 void add_curves(const View& view, std::size_t row, Rung rung, const Point& look, Chart& chart) {
-  for (const study::Curve& curve : view.curves[row]) {
+  const auto curves = view.curves.find(row);
+  if (curves == view.curves.end()) return;
+  for (const study::Curve& curve : curves->second) {
     if (curve.rung != rung || curve.rows.empty()) continue;
     Polyline line{{}, look.tone};
     for (const study::CurveRow& r : curve.rows) line.points.emplace_back(r.epoch, 100 * r.validation_accuracy);
@@ -166,8 +175,8 @@ Chart curves_on(const View& view, Rung rung) {
               {},
               {},
               false};
-  for (std::size_t i = 1; i < view.rows.size(); ++i)
-    if (std::ranges::find(view.finalists, i) == view.finalists.end())
+  for (const auto& [i, curves] : view.curves)
+    if (i != 0 && std::ranges::find(view.finalists, i) == view.finalists.end())
       add_curves(view, i, rung, plain_look(Marker::ring, "faint"), chart);
   for (std::size_t k = 0; k < view.finalists.size(); ++k)
     add_curves(view, view.finalists[k], rung, series_look(k), chart);
@@ -204,7 +213,10 @@ Html learning_curves(const View& view) {
                             fmt::format("trial {}, {}", s.number, kernel_name(s.kernel)));
   }
   entries += legend_entry(marker_picture(Marker::ring, "faint"), "other candidates");
-  return element("p", "One line per seed.") + element("ul", {{"class", "legend"}}, entries) +
+  const std::string best = view.curves.size() < view.rows.size()
+                               ? fmt::format(" Of the other candidates the best {} are drawn.", most_curves)
+                               : "";
+  return element("p", "One line per seed." + best) + element("ul", {{"class", "legend"}}, entries) +
          element("div", {{"class", "charts"}}, charts);
 }
 

@@ -42,9 +42,8 @@ std::string difference(double from_original) {
 
 Html link_to(const View& view, std::size_t row) {
   const TrialSummary& s = view.rows[row];
-  const std::string target = view.shows_kernel(row) ? "kernel" : "trial";
-  return element("a", {{"href", fmt::format("#{}-{}", target, s.number)}},
-                 fmt::format("{} (trial {})", kernel_name(s.kernel), s.number));
+  const std::string name = fmt::format("{} (trial {})", kernel_name(s.kernel), s.number);
+  return view.links[row].empty() ? Html(name) : element("a", {{"href", view.links[row]}}, name);
 }
 
 Html tile(const std::string& value, const std::string& name, const std::string& beside) {

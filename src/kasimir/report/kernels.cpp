@@ -165,9 +165,9 @@ Html card(const View& view, std::size_t row, Catalog catalog, const std::string&
   Html html = element("h3", fmt::format("{}, trial {}", kernel_name(s.kernel), s.number));
   html += element("p", facts(view, row));
   html += body(view, s.kernel, catalog, dot);
-  const study::Json& use = view.trials[row].budget_use;
+  const study::Json& use = view.trials.at(row).budget_use;
   if (!use.is_null() && !use.empty()) html += message("Budget: " + in_words(use));
-  const study::Json& origin = view.trials[row].origin;
+  const study::Json& origin = view.trials.at(row).origin;
   if (!origin.is_null() && !origin.empty()) html += message("Proposed by: " + in_words(origin));
   return element("article", {{"id", fmt::format("kernel-{}", s.number)}}, html);
 }

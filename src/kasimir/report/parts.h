@@ -2,7 +2,9 @@
 #pragma once
 
 #include "kasimir/kernel/primitive.h"
+#include "kasimir/report/frame.h"
 #include "kasimir/report/html.h"
+#include "kasimir/report/report.h"
 #include "kasimir/report/view.h"
 
 #include <optional>
@@ -47,5 +49,8 @@ Html asked_and_used(const View& view, const std::string& program);
 Html command(const View& view);
 /// The kernels of `view.finalists` or `view.others`: graph, text, explanation and costs.
 Html kernel_cards(const View& view, const std::vector<std::size_t>& rows, Catalog catalog, const std::string& dot);
+
+/// All sections of a study's report, in their order.
+std::vector<Section> report_sections(const View& view, Catalog catalog, const ReportOptions& options);
 
 }  // namespace kasimir::report

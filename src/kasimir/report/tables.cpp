@@ -128,9 +128,15 @@ Html finalist_table(const View& view) {
 Html trial_table(const View& view) {
   if (view.rows.empty()) return element("p", "No trial has begun yet.");
   std::vector<Row> rows;
-  for (const std::size_t i : table_order(view.rows)) rows.push_back(trial_row(view, i));
-  return table({"trial", "kernel", "state", "rung", "accuracy", "latency", "MACs", "parameters", "time", "reason"},
-               rows, TableStyle::sortable);
+  for (const std::size_t i : view.order) rows.push_back(trial_row(view, i));
+  const Html all =
+      table({"trial", "kernel", "state", "rung", "accuracy", "latency", "MACs", "parameters", "time", "reason"}, rows,
+            TableStyle::sortable);
+  if (view.order.size() == view.rows.size()) return all;
+  const std::string left_out = fmt::format("The best {} of {} trials; kasimir study show {} --csv lists all.",
+                                           grouped(static_cast<std::int64_t>(view.order.size())),
+                                           grouped(static_cast<std::int64_t>(view.rows.size())), view.path);
+  return element("p", {{"class", "note"}}, left_out) + all;
 }
 
 Html rejections(const View& view) {

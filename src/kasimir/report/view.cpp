@@ -44,7 +44,8 @@ auto standing(const TrialSummary& s) {
 }
 
 void choose_shown(View& view, std::size_t others) {
-  for (const std::size_t i : table_order(view.rows)) {
+  view.order = table_order(view.rows);
+  for (const std::size_t i : view.order) {
     const TrialSummary& s = view.rows[i];
     if (s.number == 0 || !s.accuracy) continue;
     if (s.rung == Rung::full) {
@@ -53,6 +54,25 @@ void choose_shown(View& view, std::size_t others) {
       view.others.push_back(i);
     }
   }
+}
+
+/// What only a part of the trials is asked for.
+void read_shown(View& view, const study::Store& store) {
+  for (const auto* shown : {&view.finalists, &view.others})
+    for (const std::size_t i : *shown) view.trials[i] = store.trial(view.rows[i].number);
+  for (const std::size_t i : view.finalists) view.curves[i] = store.curves(view.rows[i].number);
+  for (const std::size_t i : view.order) {
+    if (view.curves.size() > view.finalists.size() + most_curves) break;  // the original is one more
+    if (!view.curves.contains(i)) view.curves[i] = store.curves(view.rows[i].number);
+  }
+}
+
+void link_rows(View& view) {
+  if (view.order.size() > most_rows) view.order.resize(most_rows);
+  view.links.resize(view.rows.size());
+  for (const std::size_t i : view.order) view.links[i] = fmt::format("#trial-{}", view.rows[i].number);
+  for (const auto* shown : {&view.finalists, &view.others})
+    for (const std::size_t i : *shown) view.links[i] = fmt::format("#kernel-{}", view.rows[i].number);
 }
 
 }  // namespace
@@ -80,8 +100,8 @@ View look_at(const study::Store& store, std::size_t others) {
   store.snapshot([&] {
     view.info = store.info();
     view.rows = study::summaries(store);
-    view.trials = store.trials();
-    for (const TrialSummary& row : view.rows) view.curves.push_back(store.curves(row.number));
+    choose_shown(view, others);
+    read_shown(view, store);
     view.jobs = store.jobs();
     view.counts = store.trial_counts();
     view.rejected = store.reasons(TrialState::rejected);
@@ -91,8 +111,8 @@ View look_at(const study::Store& store, std::size_t others) {
     view.last = view.info.created;
     for (const study::Event& event : store.events()) view.last = std::max(view.last, event.at);
   });
+  link_rows(view);
   view.sites = sites_of(view.info.spec);
-  choose_shown(view, others);
   return view;
 }
 

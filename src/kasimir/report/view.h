@@ -24,13 +24,22 @@ struct ReplacedSite {
 /// "params": 1}` with MACs and parameters of the `count` convolutions together.
 std::vector<ReplacedSite> sites_of(const study::Json& spec);
 
+/// A page has to open: of larger studies the best trials are listed and the curves of the best drawn, and the page
+/// says what it leaves out.
+constexpr std::size_t most_rows = 2000;
+constexpr std::size_t most_curves = 300;
+
 /// All that the parts of a report read, from one state of the study.
 struct View {
   std::string path;
   study::StudyInfo info;
-  std::vector<study::TrialSummary> rows;          ///< by number; the first is the original
-  std::vector<study::Trial> trials;               ///< as `rows`
-  std::vector<std::vector<study::Curve>> curves;  ///< as `rows`
+  std::vector<study::TrialSummary> rows;  ///< by number; the first is the original
+  std::vector<std::size_t> order;         ///< indices into `rows` as tables list them, at most `most_rows`
+  /// As `rows`: where the page tells about a trial, "#kernel-3", "#trial-3", or nothing if its row is left out.
+  std::vector<std::string> links;
+  std::map<std::size_t, study::Trial> trials;  ///< by index into `rows`: those whose kernels are shown
+  /// By index into `rows`: of the original, of finalists, and of others in their order up to `most_curves`.
+  std::map<std::size_t, std::vector<study::Curve>> curves;
   std::vector<study::Job> jobs;
   std::map<study::TrialState, int> counts;  ///< without the original
   std::map<std::string, int> rejected;      ///< rule -> trials

@@ -4,6 +4,8 @@
 #include "kasimir/base/rng.h"
 
 #include <algorithm>
+#include <bit>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -66,6 +68,23 @@ bool multiply(std::int64_t& product, std::int64_t base, int power) {
 }
 
 }  // namespace
+
+template <typename Visit>
+bool Size::for_each_symbol(Visit visit) const {
+  constexpr int word_size = sizeof(std::uint64_t);
+  std::array<std::uint64_t, slots / word_size> words{};
+  std::memcpy(words.data(), powers_.data(), slots);
+  for (int first = 0; std::uint64_t word : words) {
+    if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+    while (word != 0) {
+      const int at = std::countr_zero(word) / CHAR_BIT;
+      word &= ~(std::uint64_t{0xFF} << static_cast<unsigned>(at * CHAR_BIT));
+      if (!visit(first + at)) return false;
+    }
+    first += word_size;
+  }
+  return true;
+}
 
 Size::Size(Symbol symbol, int power) : coefficient_(1) {
   if (power > power_limit || power < -power_limit) {
@@ -215,12 +234,12 @@ std::int64_t Size::bound_value(const Binding& binding, Symbol symbol) const {
 
 std::optional<Size::Fraction> Size::quick_at(const Binding& binding) const {
   Fraction result{coefficient_.num(), coefficient_.den()};
-  for (int i = 0; i < symbol_count; ++i) {
+  const bool fits = for_each_symbol([&](int i) {
     const auto symbol = static_cast<Symbol>(i);
     const int p = power(symbol);
-    if (p == 0) continue;
-    if (!multiply(p > 0 ? result.num : result.den, bound_value(binding, symbol), std::abs(p))) return std::nullopt;
-  }
+    return multiply(p > 0 ? result.num : result.den, bound_value(binding, symbol), std::abs(p));
+  });
+  if (!fits) return std::nullopt;
   return result;
 }
 
@@ -277,9 +296,7 @@ Outcome<std::int64_t> Size::extent_at(const Binding& binding) const {
 }
 
 bool Size::bound_by(const Binding& binding) const {
-  for (int i = 0; i < symbol_count; ++i)
-    if (powers_[static_cast<std::size_t>(i)] != 0 && !binding.has(static_cast<Symbol>(i))) return false;
-  return true;
+  return for_each_symbol([&](int i) { return binding.has(static_cast<Symbol>(i)); });
 }
 
 bool Size::whole_at(const Binding& binding) const {
@@ -289,13 +306,13 @@ bool Size::whole_at(const Binding& binding) const {
 
 double Size::value_at(const Binding& binding) const {
   double value = coefficient_.value();
-  for (int i = 0; i < symbol_count; ++i) {
+  for_each_symbol([&](int i) {
     const auto symbol = static_cast<Symbol>(i);
     const int p = power(symbol);
-    if (p == 0) continue;
     const auto base = static_cast<double>(bound_value(binding, symbol));
     for (int k = 0; k < std::abs(p); ++k) value = p > 0 ? value * base : value / base;
-  }
+    return true;
+  });
   return value;
 }
 

@@ -135,6 +135,9 @@ class Size {
 
  private:
   void normalise();
+  /// Visits the numbers of the symbols that occur, ascending, until `visit` returns false; whether it never did.
+  template <typename Visit>
+  bool for_each_symbol(Visit visit) const;
   [[nodiscard]] std::int64_t bound_value(const Binding& binding, Symbol symbol) const;
   /// Numerator and denominator at a binding, not in lowest terms; nothing if one of them overflows on the way.
   struct Fraction {

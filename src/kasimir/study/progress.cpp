@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kasimir/base/text.h"
 #include "kasimir/study/forecast.h"
 #include "kasimir/study/ladder.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -88,6 +91,17 @@ Progress progress(const Store& store) {
     p.seconds_left = seconds_left(store, LadderConfig::from_json(info.spec.at("ladder")), p);
   });
   return p;
+}
+
+std::string str(const Progress& progress) {
+  const auto count = [&](TrialState state) {
+    const auto found = progress.trials.find(state);
+    return found == progress.trials.end() ? 0 : found->second;
+  };
+  const int evaluated = count(TrialState::running) + count(TrialState::stopped) + count(TrialState::complete);
+  return fmt::format("{} candidates evaluated or in training, {} screened out, {} failed{}", evaluated,
+                     count(TrialState::rejected), count(TrialState::failed),
+                     progress.seconds_left ? "; about " + duration_text(*progress.seconds_left) + " left" : "");
 }
 
 }  // namespace kasimir::study

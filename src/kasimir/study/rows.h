@@ -4,6 +4,7 @@
 #include "kasimir/study/query.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kasimir::study {
@@ -20,7 +21,7 @@ std::vector<Trial> select_trials(Database& database, const std::string& tail, co
   query.out(t.number, t.state, t.kernel, t.hash, t.origin, t.replaced.macs, t.replaced.params, t.network.macs,
             t.network.params, t.budget_use, t.rule, t.reason, t.created);
   std::vector<Trial> rows;
-  while (query.next()) rows.push_back(t);
+  while (query.next()) rows.push_back(std::exchange(t, {}));
   return rows;
 }
 
@@ -36,7 +37,7 @@ std::vector<Job> select_jobs(Database& database, const std::string& tail, const 
   query.out(j.id, j.trial, j.rung, j.seed, j.state, j.worker, j.fence, j.lease_until, j.attempts, j.lost, j.started,
             j.finished, j.accuracy, j.test_accuracy, j.loss, j.latency_ms, j.result, j.reason);
   std::vector<Job> rows;
-  while (query.next()) rows.push_back(j);
+  while (query.next()) rows.push_back(std::exchange(j, {}));
   return rows;
 }
 

@@ -223,10 +223,10 @@ bool Growth::idles_by_sign(MoveId id, Tensors operands) const {
 
 /// An operand that nothing else reads yet and the move leave one of their steps idle.
 bool Growth::idles_by_pair(MoveId id, Tensors operands) const {
-  return limits_->local_rules && std::ranges::any_of(operands, [&](std::int16_t tensor) {
-           return tensor > 0 && is_open(tensor) &&
-                  wastes(state_.steps[static_cast<std::size_t>(tensor) - 1].written.move, id);
-         });
+  // No pair is judged whose second step has two operands.
+  const std::int16_t tensor = operands[0];
+  return limits_->local_rules && operands[1] < 0 && tensor > 0 && is_open(tensor) &&
+         wastes(state_.steps[static_cast<std::size_t>(tensor) - 1].written.move, id);
 }
 
 int Growth::width_after(Tensors operands) const {

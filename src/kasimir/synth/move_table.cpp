@@ -276,12 +276,13 @@ bool World::close(int primitive, Operands operands, int choice, int before, Clos
         arguments[p] = offer.options[p][rest % offer.options[p].size()].value;
       by_choice = by_choice || std::ranges::any_of(arguments, has_choice);
       const ArgumentsId written = intern(arguments);
-      const MoveId id = sketch(primitive, operands, written, choice);
-      if (!move(id).legal()) continue;
-      const ShapeFacts& after = shape(move(id).result);
+      const ShapeId result = result_of(primitive, operands, written, choice);
+      if (result == no_id) continue;
+      const ShapeFacts& after = shape(result);
       // A step from the output's shape to itself ends a kernel too: it may be what its lower bounds still lack.
       const bool surer = unary && after.sure_steps < shape(operands[0]).sure_steps;
       if (after.least_steps >= before && !surer && !(before == 0 && after.output)) continue;
+      const MoveId id = sketch(primitive, operands, written, choice);
       if (unary && !whole_move(id).legal()) continue;
       closers.moves.push_back({id, written});
       weights.push_back(record.closing_weight / static_cast<double>(combinations));

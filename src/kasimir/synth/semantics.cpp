@@ -233,7 +233,7 @@ Semantics::Programs Semantics::compile(const BoundGraph& graph) {
     if (result.memory > most_elements) return result;
   }
   for (const BoundStage& stage : graph.stages) {
-    result.stages.emplace_back(graph, stage);
+    result.stages.emplace_back(graph, stage, tables_);
     result.outs.push_back(stage.out);
   }
   result.result = graph.output;
@@ -340,6 +340,7 @@ void Semantics::evaluate(std::span<const GrownStep> steps, std::uint64_t seed, b
   std::uint32_t* next = memory_.data();
   ties_ = WeightTies(seed);
   seeds_.clear();
+  evaluated_.clear();
   for (std::size_t i = 0; i < steps.size(); ++i) {
     std::array<const std::uint32_t*, 2> operands{};
     for (std::size_t k = 0; k < operands.size(); ++k)
@@ -350,9 +351,20 @@ void Semantics::evaluate(std::span<const GrownStep> steps, std::uint64_t seed, b
   }
 }
 
+/// Whether the values at hand are those of the fingerprint of these steps, at the place at hand.
+bool Semantics::is_evaluated(std::span<const GrownStep> steps) const {
+  const auto same = [](const GrownStep& a, const GrownStep& b) {
+    return a.written.move == b.written.move && a.operands == b.operands;
+  };
+  return place_.channels == evaluated_at_.channels && place_.values == evaluated_at_.values &&
+         std::ranges::equal(steps, evaluated_, same);
+}
+
 std::optional<Fingerprint> Semantics::fingerprint(std::span<const GrownStep> steps, int open_symbols) {
   if (!find_place(steps, open_symbols, 0)) return std::nullopt;
   evaluate(steps, fingerprint_seed, false);
+  evaluated_.assign(steps.begin(), steps.end());
+  evaluated_at_ = place_;
   Fingerprint found = hash_values(tensors_[steps.size()], chosen_[steps.size() - 1]->size);
   const std::uint64_t where = place_.key(static_cast<std::uint8_t>((1U << static_cast<unsigned>(open_symbols)) - 1U));
   const std::uint64_t sizes = mix_bits(where) + weight_sizes(steps);

@@ -30,7 +30,7 @@ class Semantics {
   /// What was seen not to be in vain is not; the rest was in vain in `rounds` draws of weights and inputs, at a second
   /// tiny site with more channels if there is one. Nothing in vain is found where nothing can be evaluated.
   Waste waste(std::span<const GrownStep> steps, int open_symbols);
-  static constexpr int rounds = 6;
+  static constexpr int rounds = 7;
 
  private:
   static constexpr std::size_t most_channels = 6;  ///< numbers of channels that are tried
@@ -70,8 +70,9 @@ class Semantics {
   bool take(std::span<const GrownStep> steps);
   std::int32_t programs(MoveId move);
   std::int32_t find_or_compile(const Graph& step);
-  [[nodiscard]] static Programs compile(const BoundGraph& graph);
+  [[nodiscard]] Programs compile(const BoundGraph& graph);
   void evaluate(std::span<const GrownStep> steps, std::uint64_t seed, bool even_input);
+  [[nodiscard]] bool is_evaluated(std::span<const GrownStep> steps) const;
   void run(std::size_t step, std::array<const std::uint32_t*, 2> operands, std::uint32_t* result, bool again);
   [[nodiscard]] std::size_t input_size() const;
   /// What the rounds leave of a suspicion; it is an operand that may stand for a step's result.
@@ -101,6 +102,8 @@ class Semantics {
   };
   tsl::robin_map<Fingerprint, std::int32_t, Mix> by_graph_;    ///< programs by a hash of the bound stages
   tsl::robin_map<std::uint64_t, std::int32_t, Mix> by_place_;  ///< of moves with free symbols
+  std::vector<GrownStep> evaluated_;  ///< what was evaluated for a fingerprint, if nothing was since
+  Place evaluated_at_;
   Tensors tensors_{};                 ///< of the kernel at hand: the input and the steps' results
   std::vector<std::uint64_t> seeds_;  ///< of its weights, in the order of their use
   std::array<std::size_t, GrowthLimits::most_primitives> first_seed_{};
@@ -108,6 +111,7 @@ class Semantics {
   std::vector<const std::uint32_t*> pointers_, operands_;
   WeightTies ties_;
   FieldScratch scratch_;
+  FieldTables tables_;
 };
 
 }  // namespace kasimir

@@ -71,9 +71,12 @@ Semantics::Waste Semantics::waste_here(std::span<const GrownStep> steps) {
   std::vector<bool> sees(static_cast<std::size_t>(place_.binding[Symbol::Co]), false);
   bool blind = true;
   for (int round = 0; round < rounds && (blind || !idle.empty()); ++round) {
-    const std::uint64_t seed = mix_bits(fingerprint_seed + static_cast<std::uint64_t>(round));
+    // The first draw is that of the fingerprint, which has often just been evaluated.
+    const std::uint64_t seed =
+        round == 0 ? fingerprint_seed : mix_bits(fingerprint_seed + static_cast<std::uint64_t>(round - 1));
     // What a maximum over positions hides is seen at once where all of them have the same value.
-    evaluate(steps, seed, round % 2 == 1);
+    const bool even_input = round > 0 && round % 2 == 0;
+    if (round > 0 || !is_evaluated(steps)) evaluate(steps, seed, even_input);
     std::erase_if(idle, [&](const Bypass& bypass) { return !changes_nothing(steps, bypass); });
     if (blind) blind = !sees_input(steps, seed, sees);
   }

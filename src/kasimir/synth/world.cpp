@@ -204,29 +204,50 @@ MoveId World::apply(int primitive, Operands operands, ArgumentsId written, int c
   return id;
 }
 
-MoveId World::sketch(int primitive, Operands operands, ArgumentsId written, int choice) {
-  // Numbers in place of choice symbols, so that what does not depend on them is worked out once for all their values.
+/// Numbers in place of choice symbols, so that what does not depend on them is worked out once for all their values.
+ArgumentsId World::plain(ArgumentsId written, int choice) {
   const Key by_text = key({written, choice}, 0, 0);
-  ArgumentsId plain = no_id;
-  if (const auto found = written_ids_.find(by_text); found != written_ids_.end()) {
-    plain = found->second;
-  } else {
-    std::vector<Argument> numbers = arguments(written);
-    const Binding& values = options_.choices[static_cast<std::size_t>(choice)];
-    for (Argument& argument : numbers)
-      for_each_size(argument, [&](Size& size) {
-        for (Symbol symbol : choice_symbols)
-          if (size.has(symbol)) size = size.substitute(symbol, Size(values[symbol]));
-        size = canonical(size);
-      });
-    plain = intern(numbers);
-    written_ids_.emplace(by_text, plain);
-  }
-  const Key application = key(operands, static_cast<std::uint64_t>(primitive), static_cast<std::uint64_t>(plain));
+  if (const auto found = written_ids_.find(by_text); found != written_ids_.end()) return found->second;
+  std::vector<Argument> numbers = arguments(written);
+  const Binding& values = options_.choices[static_cast<std::size_t>(choice)];
+  for (Argument& argument : numbers)
+    for_each_size(argument, [&](Size& size) {
+      for (Symbol symbol : choice_symbols)
+        if (size.has(symbol)) size = size.substitute(symbol, Size(values[symbol]));
+      size = canonical(size);
+    });
+  const ArgumentsId id = intern(numbers);
+  written_ids_.emplace(by_text, id);
+  return id;
+}
+
+MoveId World::sketch(int primitive, Operands operands, ArgumentsId written, int choice) {
+  const ArgumentsId numbers = plain(written, choice);
+  const Key application = key(operands, static_cast<std::uint64_t>(primitive), static_cast<std::uint64_t>(numbers));
   if (const auto found = move_ids_.find(application); found != move_ids_.end()) return found->second;
-  const MoveId id = work_out(primitive, operands, plain);
+  const MoveId id = work_out(primitive, operands, numbers);
   move_ids_.emplace(application, id);
   return id;
+}
+
+Outcome<Shape> World::shape_after(int primitive, Operands operands, ArgumentsId plain) const {
+  auto result = catalog_[static_cast<std::size_t>(primitive)]->shape(call(primitive, operands, plain));
+  if (!result.ok()) return result;
+  if (auto reason = check_shape(*result, sites_)) return *std::move(reason);
+  return result;
+}
+
+/// Of an application that is not remembered for having been asked about; none if its shapes do not allow it, whatever
+/// its stages say, so that the answer is the same before they were read and after.
+ShapeId World::result_of(int primitive, Operands operands, ArgumentsId written, int choice) {
+  const ArgumentsId numbers = plain(written, choice);
+  const Key application = key(operands, static_cast<std::uint64_t>(primitive), static_cast<std::uint64_t>(numbers));
+  if (const auto found = move_ids_.find(application); found != move_ids_.end()) {
+    const Move& known = move(found->second);
+    if (known.legal() || known.costs == no_id) return known.result;
+  }
+  const auto result = shape_after(primitive, operands, numbers);
+  return result.ok() ? intern(*result) : no_id;
 }
 
 /// What the shapes say of a move: its result, if that is legal.
@@ -238,15 +259,9 @@ MoveId World::work_out(int primitive, Operands operands, ArgumentsId plain) {
   move.bounds = no_bounds_.data();
   const auto id = static_cast<MoveId>(moves_.size());
   applied_.push_back({operands, plain});
-  const auto result = record.shape(call(primitive, operands, plain));
-  std::optional<Rejection> reason;
+  const auto result = shape_after(primitive, operands, plain);
   if (!result.ok()) {
-    reason = result.rejection();
-  } else {
-    reason = check_shape(*result, sites_);
-  }
-  if (reason) {
-    move.rule = rule_id(reason->rule);
+    move.rule = rule_id(result.rejection().rule);
   } else {
     move.sketch = true;
     move.result = intern(*result);

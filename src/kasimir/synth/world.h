@@ -254,6 +254,9 @@ class World {
   ShapeId intern(const Shape& symbolic);
   [[nodiscard]] Size canonical(const Size& size) const;
   [[nodiscard]] int steps_to_ready(const Shape& shape, bool careful) const;
+  [[nodiscard]] ArgumentsId plain(ArgumentsId written, int choice);
+  [[nodiscard]] Outcome<Shape> shape_after(int primitive, Operands operands, ArgumentsId plain) const;
+  ShapeId result_of(int primitive, Operands operands, ArgumentsId written, int choice);
   MoveId work_out(int primitive, Operands operands, ArgumentsId arguments);
   void finish(MoveId id);
   float* new_bounds();

@@ -25,8 +25,7 @@ Batcher::Batcher(const ImageSet& images, const ChannelStatistics& normalisation)
   }
 }
 
-void Batcher::write(std::int32_t index, int down, int right, bool mirrored, float* to) const {
-  const auto pixels = images_.image(index);
+void Batcher::write(std::span<const std::uint8_t> pixels, int down, int right, bool mirrored, float* to) const {
   const int height = images_.height;
   const int width = images_.width;
   const auto channels = static_cast<std::size_t>(images_.channels);
@@ -49,14 +48,19 @@ void Batcher::write(std::span<const std::int32_t> indices, const Augmentation& a
                     std::span<float> to) const {
   KASIMIR_CHECK(to.size() == indices.size() * images_.image_bytes(), "{} numbers for {} images", to.size(),
                 indices.size());
+  const std::size_t bytes = images_.image_bytes();
+  std::vector<std::uint8_t> decoded(images_.stream ? to.size() : 0);
+  if (images_.stream) images_.stream->read(indices, decoded);
   float* next = to.data();
-  for (std::int32_t index : indices) {
+  for (std::size_t i = 0; i < indices.size(); ++i, next += bytes) {
+    const std::int32_t index = indices[i];
     Rng rng(augmentation.seed, static_cast<std::uint64_t>(index));
     const int most = augmentation.crop_padding;
     const int down = most > 0 ? static_cast<int>(rng.between(-most, most)) : 0;
     const int right = most > 0 ? static_cast<int>(rng.between(-most, most)) : 0;
-    write(index, down, right, augmentation.flip && rng.chance(0.5), next);
-    next += images_.image_bytes();
+    const auto pixels =
+        images_.stream ? std::span<const std::uint8_t>(decoded).subspan(i * bytes, bytes) : images_.image(index);
+    write(pixels, down, right, augmentation.flip && rng.chance(0.5), next);
   }
 }
 
@@ -64,6 +68,16 @@ std::vector<std::int64_t> Batcher::labels(std::span<const std::int32_t> indices)
   std::vector<std::int64_t> labels;
   for (std::int32_t index : indices) labels.push_back(images_.labels[static_cast<std::size_t>(index)]);
   return labels;
+}
+
+std::vector<float> Batcher::values(std::span<const std::int32_t> indices) const {
+  const std::size_t count = images_.values.size() / images_.labels.size();
+  std::vector<float> values;
+  for (std::int32_t index : indices) {
+    const auto first = images_.values.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(index) * count);
+    values.insert(values.end(), first, first + static_cast<std::ptrdiff_t>(count));
+  }
+  return values;
 }
 
 }  // namespace kasimir

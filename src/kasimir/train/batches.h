@@ -24,13 +24,16 @@ class Batcher {
   /// `images` outlives the batcher. Deviations below 1e-3 count as 1e-3.
   Batcher(const ImageSet& images, const ChannelStatistics& normalisation);
 
-  /// Fills `to`, of indices.size() * image_bytes() numbers, as [image][row][column][channel]: channels-last memory.
+  /// Decodes the images first if they are streamed. Fills `to`, of indices.size() * image_bytes() numbers, as
+  /// [image][row][column][channel]: channels-last memory.
   void write(std::span<const std::int32_t> indices, const Augmentation& augmentation, std::span<float> to) const;
   [[nodiscard]] std::vector<std::int64_t> labels(std::span<const std::int32_t> indices) const;
+  /// [image][value], where the targets are values.
+  [[nodiscard]] std::vector<float> values(std::span<const std::int32_t> indices) const;
   [[nodiscard]] const ImageSet& images() const { return images_; }
 
  private:
-  void write(std::int32_t index, int down, int right, bool mirrored, float* to) const;
+  void write(std::span<const std::uint8_t> pixels, int down, int right, bool mirrored, float* to) const;
 
   const ImageSet& images_;
   std::vector<std::array<float, 256>> values_;  ///< by channel and pixel value

@@ -20,7 +20,7 @@ void for_each_batch(Model::Impl& model, const ImageSet& images, std::span<const 
   for (std::size_t i = 0; i < indices.size(); i += evaluation_batch) {
     const auto part = indices.subspan(i, std::min(evaluation_batch, indices.size() - i));
     const at::Tensor scores = model.forward(image_tensor(batcher, part).to(model.device()), false);
-    use(scores.to(at::kCPU, at::kFloat).contiguous(), label_tensor(batcher, part));
+    use(scores.to(at::kCPU, at::kFloat).contiguous(), target_tensor(batcher, part));
   }
 }
 
@@ -104,15 +104,15 @@ std::vector<std::vector<float>> Model::predict(const ImageSet& images, std::span
 Score Model::evaluate(const ImageSet& images, std::span<const std::int32_t> indices) const {
   Score score;
   double loss = 0.0;
-  std::int64_t right = 0;
-  for_each_batch(*impl_, images, indices, [&](const at::Tensor& scores, const at::Tensor& labels) {
-    loss += at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum).item<double>();
-    right += at::argmax(scores, 1).eq(labels).sum().item<std::int64_t>();
+  double right = 0.0;
+  for_each_batch(*impl_, images, indices, [&](const at::Tensor& scores, const at::Tensor& targets) {
+    loss += summed_loss(scores, targets);
+    right += right_in(scores, targets);
   });
   score.images = static_cast<std::int64_t>(indices.size());
   const double count = std::max<double>(1.0, static_cast<double>(score.images));
   score.loss = loss / count;
-  score.accuracy = static_cast<double>(right) / count;
+  score.accuracy = std::max(0.0, right / count);
   return score;
 }
 

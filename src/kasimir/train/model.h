@@ -22,8 +22,9 @@ struct ModelOptions {
 };
 
 struct Score {
-  double loss = 0;      ///< mean cross entropy, without label smoothing
-  double accuracy = 0;  ///< 0 .. 1
+  double loss =
+      0;  ///< mean cross entropy, without label smoothing; of values the mean squared error, as they are scaled
+  double accuracy = 0;  ///< 0 .. 1; of values the share of their variance that is explained, 0 if there is none
   std::int64_t images = 0;
 };
 

@@ -22,7 +22,7 @@ class Trial {
     const std::vector<std::int32_t> all = every_index(images);
     const Batcher batcher(images, channel_statistics(images, all));
     images_ = image_tensor(batcher, all).to(model_.impl().device());
-    labels_ = label_tensor(batcher, all).to(model_.impl().device());
+    targets_ = target_tensor(batcher, all).to(model_.impl().device());
   }
 
   /// A forward and a backward pass; their seconds.
@@ -31,7 +31,7 @@ class Trial {
       if (part->learned) part->tensor.mutable_grad() = at::Tensor();
     const auto start = Clock::now();
     scores_ = model_.impl().forward(images_, true, &taps_);
-    at::cross_entropy_loss(scores_, labels_).backward();
+    mean_loss(scores_, targets_).backward();
     scores_ = scores_.detach();
     finite_ = scores_.isfinite().all().item<bool>();
     return std::chrono::duration<double>(Clock::now() - start).count();
@@ -45,7 +45,7 @@ class Trial {
  private:
   Model model_;
   std::map<int, at::Tensor> taps_;
-  at::Tensor images_, labels_, scores_;
+  at::Tensor images_, targets_, scores_;
   bool finite_ = false;
 };
 

@@ -24,6 +24,9 @@ void check_fit(const NetworkSpace& space, const ImageSet& images, const Supernet
   const Shape3 found{images.channels, images.height, images.width};
   if (found != space.input)
     throw input_error("space {} takes images of {}, the data has {}", space.name, space.input.str(), found.str());
+  if (!images.values.empty() || !images.masks.empty())
+    throw input_error("space {} learns classes, the data has {}", space.name,
+                      images.masks.empty() ? "values" : "masks");
   const std::int64_t classes = derive(space, std::vector<std::size_t>(space.blocks.size(), 0)).network.classes();
   const auto highest = std::ranges::max_element(images.labels);
   if (highest != images.labels.end() && *highest >= classes)

@@ -53,6 +53,14 @@ void check_fit(const NetworkPlan& plan, const Dataset& dataset, const Split& spl
   if (found != wanted)
     throw input_error("network {} takes images of {}, data set {} has {}", plan.network->name(), wanted.str(),
                       dataset.name, found.str());
+  if (dataset.target == TargetKind::masks)
+    throw input_error("the targets of data set {} are masks, and network {} gives one vector for each image",
+                      dataset.name, plan.network->name())
+        .note("masks are read and described, but not trained on; train on classes or values");
+  if (dataset.target == TargetKind::values &&
+      static_cast<std::int64_t>(dataset.classes.size()) != plan.network->classes())
+    throw input_error("network {} gives {} numbers, data set {} has {} values", plan.network->name(),
+                      plan.network->classes(), dataset.name, dataset.classes.size());
   if (static_cast<std::int64_t>(dataset.classes.size()) > plan.network->classes())
     throw input_error("network {} tells {} classes apart, data set {} has {}", plan.network->name(),
                       plan.network->classes(), dataset.name, dataset.classes.size());
@@ -180,7 +188,7 @@ class Training {
           rate_at(result_.steps, steps_per_epoch_ * recipe_.epochs, recipe_.learning_rate, recipe_.warmup);
       const auto part = std::span(order).subspan(static_cast<std::size_t>(step) * batch_, batch_);
       const at::Tensor images = image_tensor(batcher, part, augmentation).to(model.device());
-      const double loss = train_step(model, images, label_tensor(batcher, part).to(model.device()), row);
+      const double loss = train_step(model, images, target_tensor(batcher, part).to(model.device()), row);
       if (!std::isfinite(loss)) {
         result_.failed =
             Rejection{"diverged", fmt::format("loss is {} in epoch {} step {}", loss, row.epoch, step + 1)};
@@ -196,16 +204,15 @@ class Training {
     return true;
   }
 
-  double train_step(Model::Impl& model, const at::Tensor& images, const at::Tensor& labels, EpochRow& row) const {
+  double train_step(Model::Impl& model, const at::Tensor& images, const at::Tensor& targets, EpochRow& row) const {
     at::Tensor scores;
     {
       const Autocast precision(mixed(recipe_), model.device().type());
       scores = model.forward(images, true).to(at::kFloat);
     }
-    const at::Tensor loss =
-        at::cross_entropy_loss(scores, labels, {}, at::Reduction::Mean, -100, recipe_.label_smoothing);
+    const at::Tensor loss = mean_loss(scores, targets, recipe_.label_smoothing);
     loss.backward();
-    const double right = at::argmax(scores.detach(), 1).eq(labels).sum().item<double>();
+    const double right = right_in(scores, targets);
     row.train_accuracy += right / static_cast<double>(batch_) / static_cast<double>(steps_per_epoch_);
     return loss.item<double>();
   }

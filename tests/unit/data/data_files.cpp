@@ -16,8 +16,9 @@
 namespace kasimir::test {
 
 const std::string understood_line =
-    "\n  understood: the name fashion-mnist, or a folder with train/<class>/ and test/<class>/ of JPEG or PNG files, "
-    "with the binary files of CIFAR-10 or CIFAR-100, or with IDX files";
+    "\n  understood: the name fashion-mnist; a folder with train/<class>/ and test/<class>/ of JPEG or PNG files, with "
+    "images/ and masks/, with the binary files of CIFAR-10 or CIFAR-100, with IDX files, with NumPy arrays (x.npy, "
+    "y.npy) or with tar shards; an .npz file; or tar shards such as path/{000..012}.tar";
 
 TempFolder::TempFolder() {
   std::string pattern = testing::TempDir() + "kasimir_data_XXXXXX";

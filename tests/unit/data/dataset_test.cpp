@@ -87,9 +87,11 @@ TEST(Dataset, WantsAFolderAndNotAnArchive) {
   const TempFolder root;
   root.write("cifar.tar.gz", "x");
   root.write("cifar.bin", "x");
-  EXPECT_EQ(failure(root.str() + "/cifar.tar.gz"), "exit 2: " + root.str() +
-                                                       "/cifar.tar.gz is a file, a folder is needed\n" +
-                                                       "  extract the archive and give the folder" + understood_line);
+  EXPECT_EQ(failure(root.str() + "/cifar.tar.gz"),
+            "exit 2: " + root.str() +
+                "/cifar.tar.gz is a file, a folder is needed\n"
+                "  shards are read where they are not packed: gunzip it, or extract the archive and give the folder" +
+                understood_line);
   EXPECT_EQ(failure(root.str() + "/cifar.bin"),
             "exit 2: " + root.str() + "/cifar.bin is a file, a folder is needed" + understood_line);
 }

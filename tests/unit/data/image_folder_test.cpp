@@ -2,6 +2,7 @@
 #include "data_files.h"
 
 #include "kasimir/data/dataset.h"
+#include "kasimir/data/split.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +19,6 @@ using test::smooth_raster;
 using test::TempFolder;
 
 const std::string layout_line = "\n  images go into train/<class>/ and test/<class>/";
-const std::string replace_line = "\n  remove or replace the file; nothing was changed";
 
 Dataset load(const TempFolder& folder, const LoadOptions& options = {}) { return load_dataset(folder.str(), options); }
 
@@ -98,17 +98,61 @@ TEST(Folder, IsTheSameOnAnyNumberOfThreads) {
   }
 }
 
-TEST(Folder, NamesTheFirstDamagedFileOnAnyNumberOfThreads) {
+constexpr const char* skip_line =
+    "\n  remove or replace them, or go on without them: --skip-corrupt; nothing was changed";
+constexpr const char* rubbish_line =
+    ": it is neither a JPEG nor a PNG file (it begins with the bytes 72 75 62 62 69 73 68 21)";
+
+TEST(Folder, ListsDamagedFilesInOrderOnAnyNumberOfThreads) {
   const TempFolder folder;
   write_good(folder, 40, 20);
-  for (const char* name : {"train/cat/0030.png", "train/dog/0002.png", "train/dog/0039.png", "test/cat/0000.png"})
+  std::string lines;
+  for (const char* name : {"train/cat/0030.png", "train/dog/0002.png", "train/dog/0039.png", "test/cat/0000.png"}) {
     folder.write(name, "rubbish!");
+    lines += "\n  cannot decode " + folder.str() + "/" + name + rubbish_line;
+  }
   for (const int threads : {1, 2, 5})
     EXPECT_EQ(failure(folder, {.threads = threads}),
-              "exit 2: cannot decode " + folder.str() +
-                  "/train/cat/0030.png: it is neither a JPEG nor a PNG file (it begins with the bytes 72 75 62 62 69 "
-                  "73 68 21)" +
-                  replace_line);
+              "exit 2: " + folder.str() + ": 4 of 120 images cannot be read" + lines + skip_line);
+}
+
+TEST(Folder, ListsTenDamagedFilesAndCountsTheOthers) {
+  const TempFolder folder;
+  write_good(folder, 40, 20);
+  std::string lines;
+  for (int i = 10; i < 23; ++i) {
+    const std::string name = fmt::format("train/dog/{:04}.png", i);
+    folder.write(name, "rubbish!");
+    if (i < 20) lines += "\n  cannot decode " + folder.str() + "/" + name + rubbish_line;
+  }
+  EXPECT_EQ(failure(folder),
+            "exit 2: " + folder.str() + ": 13 of 120 images cannot be read" + lines + "\n  and 3 more" + skip_line);
+}
+
+TEST(Folder, GoesOnWithoutDamagedFilesIfAsked) {
+  const TempFolder folder;
+  write_good(folder, 4, 2);
+  const Dataset all = load(folder);
+  folder.write("train/cat/0000.png", "rubbish!");  // the first of all, which decides the size
+  folder.write("test/dog/0001.png", "");
+  for (const std::int64_t limit : {std::int64_t{1} << 30, std::int64_t{0}}) {
+    const Dataset data = load(folder, {.memory_limit = limit, .skip_corrupt = true});
+    EXPECT_EQ(data.corrupt.count, 2);
+    ASSERT_EQ(data.corrupt.first.size(), 2U);
+    EXPECT_EQ(data.corrupt.first[0].name, folder.str() + "/train/cat/0000.png");
+    EXPECT_EQ(data.corrupt.first[1].reason, "cannot decode " + folder.str() + "/test/dog/0001.png: the file is empty");
+    EXPECT_EQ(data.train.size(), 7);
+    EXPECT_EQ(data.test.size(), 3);
+    const std::vector<std::int32_t> first{0};
+    EXPECT_TRUE(std::ranges::equal(select_images(data.train, first).pixels, all.train.image(1)));
+  }
+}
+
+TEST(Folder, RefusesAPartOfWhichNothingIsLeft) {
+  const TempFolder folder;
+  write_good(folder, 2, 1);
+  for (const char* name : {"test/cat/0000.png", "test/dog/0000.png"}) folder.write(name, "rubbish!");
+  EXPECT_EQ(failure(folder, {.skip_corrupt = true}), "exit 2: " + folder.str() + ": no test image of 2 can be read");
 }
 
 TEST(Folder, NamesTheTruncatedFile) {
@@ -116,9 +160,9 @@ TEST(Folder, NamesTheTruncatedFile) {
   write_good(folder, 2, 1);
   const std::string whole = jpeg_bytes(smooth_raster(4, 5, 3, 0));
   folder.write("train/cat/0001.jpg", whole.substr(0, whole.size() - 20));
-  EXPECT_EQ(failure(folder), "exit 2: cannot decode " + folder.str() +
-                                 "/train/cat/0001.jpg: the JPEG data ends early (premature end of JPEG file)" +
-                                 replace_line);
+  EXPECT_EQ(failure(folder),
+            "exit 2: " + folder.str() + ": 1 of 7 images cannot be read\n  cannot decode " + folder.str() +
+                "/train/cat/0001.jpg: the JPEG data ends early (premature end of JPEG file)" + skip_line);
 }
 
 TEST(Folder, CountsWhatItIgnores) {
@@ -191,7 +235,8 @@ TEST(Folder, RefusesImagesOfDifferentSizesUnlessAskedToScale) {
   folder.write("test/dog/0000.png", png_bytes({2, 3, 3, std::vector<std::uint8_t>(18, 99)}));
   EXPECT_EQ(failure(folder), "exit 2: " + folder.str() + "/test/dog/0000.png is 2 x 3 pixels, but " + folder.str() +
                                  "/train/cat/0000.png is 4 x 5: all images must have one size\n"
-                                 "  give a size to scale all images to, or remove or replace the file");
+                                 "  give a size to scale all images to (--image-size 64x64), or remove or replace the "
+                                 "file");
   const Dataset data = load(folder, {.resize = ImageSize{6, 7}});
   EXPECT_EQ(data.train.height, 6);
   EXPECT_EQ(data.train.width, 7);
@@ -214,12 +259,39 @@ TEST(Folder, DecodesOnlyWhatTheLimitKeeps) {
             "exit 2: a limit of 1 training images is too low for 2 classes\n  at least 2 are needed");
 }
 
-TEST(Folder, RefusesWhatDoesNotFitIntoMemory) {
+TEST(Folder, StreamsWhatDoesNotFitIntoMemoryAndIsTheSame) {
   const TempFolder folder;
   write_good(folder, 3, 1);
-  EXPECT_EQ(failure(folder, {.memory_limit = 400}), "exit 2: " + folder.str() +
-                                                        ": 8 images of 4 x 5 pixels need 480B of memory, 400B allowed\n"
-                                                        "  scale the images to a smaller size, or limit their number");
+  for (const bool grey : {false, true}) {
+    if (grey)
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path()))
+        if (entry.is_regular_file())
+          folder.write(entry.path(), png_bytes(smooth_raster(4, 5, 1, static_cast<int>(entry.path().native().back()))));
+    const Dataset whole = load(folder);
+    const Dataset streamed = load(folder, {.memory_limit = 400});
+    ASSERT_NE(streamed.train.stream, nullptr);
+    EXPECT_EQ(whole.train.stream, nullptr);
+    EXPECT_TRUE(streamed.train.pixels.empty());
+    EXPECT_EQ(streamed.description, "image folders in " + folder.str() + "; streamed");
+    EXPECT_EQ(streamed.fingerprint, whole.fingerprint);
+    EXPECT_EQ(streamed.train.channels, grey ? 1 : 3);
+    const std::vector<std::int32_t> some{5, 0, 3, 3};
+    EXPECT_EQ(select_images(streamed.train, some), select_images(whole.train, some));
+    const ChannelStatistics a = channel_statistics(streamed.train, some);
+    const ChannelStatistics b = channel_statistics(whole.train, some);
+    EXPECT_EQ(a.mean, b.mean);
+    EXPECT_EQ(a.deviation, b.deviation);
+  }
+}
+
+TEST(Folder, SaysWhichFileIsGoneWhileItIsStreamed) {
+  const TempFolder folder;
+  write_good(folder, 3, 1);
+  const Dataset streamed = load(folder, {.memory_limit = 0});
+  std::filesystem::remove(folder.path() / "train/cat/0001.png");
+  const std::vector<std::int32_t> second{1};
+  EXPECT_EQ(error_of([&] { select_images(streamed.train, second); }),
+            "exit 2: cannot read " + folder.str() + "/train/cat/0001.png: No such file or directory");
 }
 
 TEST(Folder, ReportsProgressAndStopsWhenTheReportThrows) {
@@ -241,7 +313,8 @@ TEST(Folder, NamesABrokenLink) {
   const TempFolder folder;
   write_good(folder, 1, 1);
   std::filesystem::create_symlink("nowhere", folder.path() / "train/cat/0002.png");
-  EXPECT_EQ(failure(folder), "exit 2: cannot read " + folder.str() + "/train/cat/0002.png: No such file or directory");
+  EXPECT_EQ(failure(folder), "exit 2: " + folder.str() + ": 1 of 5 images cannot be read\n  cannot read " +
+                                 folder.str() + "/train/cat/0002.png: No such file or directory" + skip_line);
 }
 
 }  // namespace

@@ -278,6 +278,9 @@ TEST(CompareEngines, ListsEveryEngineOnEverySpaceAgainstTheOptimum) {
     }
   }
   EXPECT_EQ(str(gaps).substr(0, 5), "space");
+  const std::vector<EngineGap> one = compare_engines(spaces, 0.01, 2, "polish");
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_EQ(one[0].engine, "polish");
 }
 
 TEST(SpaceEvaluations, AreThoseOfTheExhaustiveSearch) {

@@ -200,14 +200,18 @@ TEST(Program, RefusesAnotherNumberOfOperands) {
               ::testing::HasSubstr("70: internal error: 0 operands, 1 wanted"));
 }
 
-TEST(Program, SaysHowMuchMemoryItTakes) {
-  const BoundGraph small = one_stage({{4, 9}}, with(over({4, 9}, 2), {plain(0, {0, 1})}));
+TEST(Program, SaysHowMuchMemoryItTakesWithoutSharedTables) {
   const BoundGraph large = one_stage({{300, 300}}, with(over({300, 300}, 2), {plain(0, {1, 0})}));
-  const auto bytes = [](const BoundGraph& graph) { return FieldProgram(graph, graph.stages[0]).bytes(); };
-  EXPECT_LT(bytes(small), 1000U);
-  // A row for each row of the result, not an entry for each element.
-  EXPECT_GT(bytes(large), 300U * sizeof(FieldRow));
-  EXPECT_LT(bytes(large), 300U * 300U);
+  FieldTables tables;
+  EXPECT_EQ(tables.bytes(), 0U);
+  EXPECT_LT(FieldProgram(large, large.stages[0], tables).bytes(), 1000U);
+  // A row for each row of the result, not an entry for each element; once for all programs.
+  EXPECT_EQ(tables.bytes(), 300U * sizeof(FieldRow));
+  EXPECT_LT(FieldProgram(large, large.stages[0], tables).bytes(), 1000U);
+  EXPECT_EQ(tables.bytes(), 300U * sizeof(FieldRow));
+  const BoundGraph other = one_stage({{300, 200}}, with(over({200, 300}, 2), {plain(0, {1, 0})}));
+  const FieldProgram program(other, other.stages[0], tables);
+  EXPECT_EQ(tables.bytes(), 500U * sizeof(FieldRow));
 }
 
 }  // namespace

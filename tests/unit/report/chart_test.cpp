@@ -8,6 +8,8 @@
 
 #include <limits>
 
+#include "page.h"
+
 namespace kasimir::report {
 namespace {
 
@@ -52,6 +54,19 @@ TEST(Chart, DrawsOutliersOnTheLowerEdgeAndSaysSo) {
   EXPECT_THAT(draw(chart_of(points)).str(), HasSubstr("A note. 1 below 75 is drawn on the lower edge."));
   points.pop_back();
   EXPECT_THAT(draw(chart_of(points)).str(), Not(HasSubstr("lower edge")));
+}
+
+TEST(Chart, LeavesOutWhatLiesOnOtherMarkersWhereThereAreManyAndSaysSo) {
+  std::vector<Point> points;
+  for (std::size_t i = 0; i + 2 < most_points; ++i) points.push_back({50, 80, 0, Marker::ring});
+  points.push_back({0, 70, 0, Marker::ring});
+  points.push_back({100, 90, 0, Marker::ring});
+  EXPECT_EQ(count_of(draw(chart_of(points)).str(), "<circle"), most_points) << "as many as may be: all are drawn";
+  points.push_back({50, 80, 0, Marker::box});
+  const std::string svg = draw(chart_of(points)).str();
+  EXPECT_EQ(count_of(svg, "<circle"), 3U);
+  EXPECT_EQ(count_of(svg, "<path"), 1U) << "a marker of another look stays";
+  EXPECT_THAT(svg, HasSubstr("A note. 1,997 markers that lie on others are left out."));
 }
 
 TEST(Chart, IsNothingWithoutValues) { EXPECT_EQ(draw(chart_of({})).str(), ""); }

@@ -18,4 +18,7 @@ std::string with_plain_spaces(std::string text);
 /// The page's text without tags, scripts and styles, with references resolved and plain spaces.
 std::string text_of(std::string_view page);
 
+/// How often `part` occurs in `text`.
+std::size_t count_of(std::string_view text, std::string_view part);
+
 }  // namespace kasimir::report

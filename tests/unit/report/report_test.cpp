@@ -5,6 +5,7 @@
 #include "kasimir/base/files.h"
 #include "kasimir/primitive/catalog.h"
 #include "kasimir/report/html.h"
+#include "kasimir/report/view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,12 +35,6 @@ std::string section(const std::string& page, const std::string& id) {
   return page.substr(begin, page.find("</section>", begin) - begin);
 }
 
-std::size_t count_of(const std::string& page, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = page.find(part); at != std::string::npos; at = page.find(part, at + 1)) ++count;
-  return count;
-}
-
 TEST(Report, IsWellFormed) {
   MadeUpStudy small("small");
   fill_small(small);
@@ -47,6 +42,28 @@ TEST(Report, IsWellFormed) {
   MadeUpStudy large("large");
   fill_large(large);
   EXPECT_THAT(faults_of(page_of(large)), IsEmpty());
+}
+
+TEST(Report, OfALargeStudyShowsTheBestAndSaysWhatItLeavesOut) {
+  MadeUpStudy study("huge");
+  const int candidates = static_cast<int>(most_rows) + 200;
+  for (int number = 0; number <= candidates; ++number) {
+    study.propose(number == 0 ? "" : fmt::format("kernel k{}\n  a = relu(x)\nreturn a\n", number), {100, 10},
+                  {200, 20});
+    study.finish_quick(accuracy(0.3 + 0.0001 * number), {0.2, 0.3});
+  }
+  const std::string page = page_of(study);
+  EXPECT_THAT(faults_of(page), IsEmpty());
+  const std::string trials = section(page, "trials");
+  EXPECT_EQ(count_of(trials, "<tr id="), most_rows);
+  EXPECT_THAT(trials, HasSubstr(fmt::format("id=\"trial-{}\"", candidates))) << "the best";
+  EXPECT_THAT(trials, Not(HasSubstr("id=\"trial-1\""))) << "the worst";
+  EXPECT_THAT(text_of(trials),
+              ContainsRegex("The best 2,000 of 2,201 trials; kasimir study show .*small.db --csv lists "
+                            "all\\."));
+  const std::string curves = section(page, "curves");
+  EXPECT_EQ(count_of(curves, "<polyline"), most_curves + 1) << "and the legend's none";
+  EXPECT_THAT(text_of(curves), HasSubstr("Of the other candidates the best 300 are drawn."));
 }
 
 TEST(Report, AsksTheNetworkForNothing) {

@@ -140,7 +140,12 @@ INSTANTIATE_TEST_SUITE_P(
     Sites, Against,
     ::testing::Values(Case{"all", {8, 8, 3, 4, 1}, 2, {}}, Case{"strided", {16, 8, 2, 3, 2}, 2, {}},
                       Case{"gates", {8, 8, 3, 4, 1}, 3, {"linear", "fold", "sigmoid", "broadcast"}},
-                      Case{"widths", {16, 8, 2, 3, 2}, 3, {"linear", "concat", "group", "merge", "stride", "mix"}}),
+                      Case{"widths", {16, 8, 2, 3, 2}, 3, {"linear", "concat", "group", "merge", "stride", "mix"}},
+                      Case{"signs", {8, 8, 3, 4, 1}, 3, {"abs", "neg", "relu", "square", "sqrt", "exp", "sin"}},
+                      Case{"curves", {8, 8, 3, 4, 1}, 3, {"gelu", "hardswish", "tanh", "norm", "scale"}},
+                      Case{"products", {8, 8, 3, 4, 1}, 3, {"softmax", "matmul", "transpose"}},
+                      Case{"windows", {8, 8, 2, 3, 2}, 3, {"pool", "unfold", "shuffle", "linear", "relu"}},
+                      Case{"shifts", {8, 8, 3, 4, 1}, 3, {"shift"}}),
     [](const auto& one) { return one.param.name; });
 
 /// Forms and local rules only take away: what is left computes nothing new, and each kernel is legal.

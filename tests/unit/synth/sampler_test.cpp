@@ -84,6 +84,30 @@ TEST(Sample, GivesAnAttemptAgainByItsNumber) {
   EXPECT_EQ(checked, 10);
 }
 
+/// Threads draw other attempts before the same one: what they have worked out by then must not show.
+TEST(Sample, DrawsAnAttemptAsIfItWereTheFirst) {
+  SampleOptions options;
+  options.limits.min_primitives = 5;
+  options.limits.max_primitives = 25;
+  options.budget = Budget::parse("macs=0.1..0.5,params=0.1..0.5");
+  const std::vector<SiteLoad> loads{conv_load({64, 64, 56, 56, 1}, 4), conv_load({512, 512, 7, 7, 1}, 3)};
+  const Sampler sampler(catalog(), loads, options, seed);
+  SampleMemory experienced(sampler);
+  SampleMemory fresh(sampler);
+  constexpr std::uint64_t first = 3000;
+  for (std::uint64_t i = 0; i < first; ++i) sampler.draw(i, experienced);
+  int legal = 0;
+  for (std::uint64_t i = first; i < 2 * first; ++i) {
+    const auto refused = sampler.draw(i, experienced);
+    ASSERT_EQ(sampler.draw(i, fresh), refused) << "seed " << seed << " attempt " << i;
+    if (refused) continue;
+    ++legal;
+    ASSERT_EQ(experienced.identity(), fresh.identity()) << "seed " << seed << " attempt " << i;
+    ASSERT_EQ(experienced.solution().values, fresh.solution().values) << "seed " << seed << " attempt " << i;
+  }
+  EXPECT_GT(legal, 2000);
+}
+
 void expect_within(const Draws& run, const Budget& budget) {
   const auto loads = testing::resnet8_loads();
   for (const Sampled& sampled : run.found) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
 #include <set>
 
 namespace kasimir {
@@ -30,6 +32,37 @@ TEST(Batcher, WritesNormalisedPixelsWithChannelsLast) {
   for (std::size_t i = 0; i < 6; ++i) {
     EXPECT_FLOAT_EQ(to[2 * i], static_cast<float>(i));  // 0.2 * i / 0.2
     EXPECT_FLOAT_EQ(to[2 * i + 1], channel_1[i]);
+  }
+}
+
+/// Gives the images of a set that is in memory.
+class StreamOf : public ImageStream {
+ public:
+  explicit StreamOf(const ImageSet& set) : set_(set) {}
+  void read(std::span<const std::int32_t> indices, std::span<std::uint8_t> to) const override {
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      std::ranges::copy(set_.image(indices[i]), to.subspan(i * set_.image_bytes()).begin());
+  }
+  [[nodiscard]] std::span<const std::uint64_t> sums(std::int64_t) const override { return {}; }
+  [[nodiscard]] std::uint64_t hash(std::int64_t) const override { return 0; }
+
+ private:
+  const ImageSet& set_;
+};
+
+TEST(Batcher, WritesStreamedImagesLikeThoseInMemory) {
+  ImageSet set{1, 2, 2, {1, 2, 3, 4, 50, 60, 70, 80, 9, 8, 7, 6}, {0, 1, 2}};
+  ImageSet streamed = set;
+  streamed.pixels.clear();
+  streamed.stream = std::make_shared<StreamOf>(set);
+  const ChannelStatistics statistics{{0.1}, {0.2}};
+  const std::vector<std::int32_t> indices{2, 0, 2, 1};
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    std::vector<float> a(16);
+    std::vector<float> b(16);
+    Batcher(set, statistics).write(indices, {1, true, seed}, a);
+    Batcher(streamed, statistics).write(indices, {1, true, seed}, b);
+    EXPECT_EQ(a, b);
   }
 }
 

@@ -86,13 +86,14 @@ EngineGap gap_of(const ComparedSpace& space, const SearchEngine& engine, double 
 
 }  // namespace
 
-std::vector<EngineGap> compare_engines(const std::vector<ComparedSpace>& spaces, double share, std::size_t seeds) {
+std::vector<EngineGap> compare_engines(const std::vector<ComparedSpace>& spaces, double share, std::size_t seeds,
+                                       std::string_view only) {
   std::vector<EngineGap> gaps;
   for (ComparedSpace space : spaces) {
     const SearchAnswer best = branch_and_bound(space.model, space.options);
     const double all = space_evaluations(space.model, space.options);
     for (const SearchEngine& engine : search_engines()) {
-      if (engine.name == "exhaustive") continue;
+      if (engine.name == "exhaustive" || (!only.empty() && engine.name != only)) continue;
       const bool proves = engine.name == "branch_and_bound";
       space.options.evaluations = proves ? 0 : static_cast<std::uint64_t>(std::max(1.0, share * all));
       gaps.push_back(gap_of(space, engine, best.value, proves ? 1 : seeds));

@@ -165,7 +165,9 @@ double space_evaluations(const CostModel& model, const SearchOptions& options);
 /// Every engine but the exhaustive one on every space, against the optimum of `branch_and_bound`. Engines without an
 /// end of their own get `share` of space_evaluations: at 0.01, random and evolutionary need minutes for the largest
 /// GEMM.
-std::vector<EngineGap> compare_engines(const std::vector<ComparedSpace>& spaces, double share, std::size_t seeds);
+/// @param only  the engine of that name alone; empty: all
+std::vector<EngineGap> compare_engines(const std::vector<ComparedSpace>& spaces, double share, std::size_t seeds,
+                                       std::string_view only = {});
 /// As a table.
 std::string str(const std::vector<EngineGap>& gaps);
 
