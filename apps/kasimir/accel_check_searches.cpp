@@ -9,6 +9,7 @@
 #include "kasimir/hardware/search/space.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kasimir {
 namespace {
@@ -103,7 +104,8 @@ CheckRow pipeline_time() {
   return {"Auto-NBA's example, exact solver",
           cycles.size(),
           "1,131,204 and 490,968 cycles in 0.1 s each",
-          fmt::format("{:.0f} and {:.0f} cycles, at most {:.3f} s", cycles[0], cycles[1], slowest),
+          fmt::format("{} and {} cycles, at most {:.3f} s", grouped(std::llround(cycles[0])),
+                      grouped(std::llround(cycles[1])), slowest),
           cycles[0] == 1131204 && cycles[1] == 490968 && slowest <= limit_s,
           "enumeration of the released problem"};
 }
