@@ -8,6 +8,7 @@
 #include "kasimir/base/files.h"
 #include "kasimir/primitive/catalog.h"
 #include "kasimir/train/latency.h"
+#include "kasimir/train/score.h"
 #include "kasimir/train/screen.h"
 #include "kasimir/train/trainer.h"
 
@@ -30,6 +31,9 @@ constexpr int most_too_slow = 300;
 constexpr double prediction_slack = 1.1;
 
 Shape3 image_shape(const ImageSet& images) { return {images.channels, images.height, images.width}; }
+
+/// Images for zero-cost scores: half a usual batch, which keeps them far below the price of an epoch.
+constexpr std::int64_t score_batch = 64;
 
 /// Whole or not at all, however the process ends.
 void save_whole(const Model& model, const std::filesystem::path& path) {
@@ -65,6 +69,10 @@ Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
   if (spec_.device == "cuda" && !has_cuda())
     throw input_error("--device cuda was asked for, but torch finds no CUDA device")
         .note("leave the option out to train on the processor");
+  if (!spec_.scores.empty()) {
+    const auto count = std::min(score_batch, static_cast<std::int64_t>(split_.train.size()));
+    score_images_ = select_images(data_.train, stratified_subset(data_.train.labels, split_.train, count, spec_.seed));
+  }
   if (spec_.latency == "native") native_ = std::make_unique<NativeBench>(original_, spec_.latency_batch);
   if (!native_ || !latency_limit_.given()) return;
   const auto original = predicted(original_);
@@ -183,6 +191,24 @@ std::optional<study::JobResult> Evaluator::screened(const NetworkPlan& plan) con
   return study::JobResult::rejected(result.rejected->rule, result.rejected->with);
 }
 
+std::vector<study::ScoreRow> Evaluator::scored(const NetworkPlan& plan) const {
+  if (spec_.scores.empty()) return {};
+  const Device device = spec_.device == "cuda" ? Device::cuda : Device::cpu;
+  std::vector<study::ScoreRow> rows;
+  for (const ScoreResult& score : zero_cost_scores(plan, score_images_, spec_.scores, {spec_.seed, device, 0}))
+    rows.push_back({score.name, score.value, score.rejected ? score.rejected->str() : "", score.seconds});
+  return rows;
+}
+
+std::optional<study::JobResult> Evaluator::dropped(const std::vector<study::ScoreRow>& scores) const {
+  if (scores.empty() || spec_.score_keep >= 1 || !study_) return std::nullopt;
+  std::vector<std::vector<study::ScoreRow>> earlier;
+  const auto store = study::Store::view(*study_);
+  for (const nlohmann::json& result : store.recent_results(study::Rung::quick, study::score_window))
+    if (auto others = study::scores_in(result); !others.empty()) earlier.push_back(std::move(others));
+  return study::dropped_by_scores(earlier, scores, spec_.score_keep);
+}
+
 Outcome<LatencySamples> Evaluator::measured(const NetworkPlan& plan, const LatencyOptions& options) const {
   return native_ ? native_->measure(plan, options) : measure_latency(plan, original_, options);
 }
@@ -257,13 +283,8 @@ study::JobResult Evaluator::latency(const NetworkPlan& plan) const {
   return result;
 }
 
-study::JobResult Evaluator::evaluate(const study::Job& job, const study::Trial& trial,
-                                     study::JobObserver& observer) const {
-  const NetworkPlan plan = plan_of(trial);
-  if (job.rung == study::Rung::latency) return latency(plan);
-  const bool first = job.rung == study::Rung::quick && trial.number != 0;
-  if (!first) return train_rung(job, trial.number, plan, observer);
-  if (auto refused = screened(plan)) return *refused;
+study::JobResult Evaluator::first_rung(const study::Job& job, const study::Trial& trial, const NetworkPlan& plan,
+                                       study::JobObserver& observer) const {
   // Before it is trained: what is too slow costs no more than its compilation.
   study::JobResult measured;
   quick_latency(plan, measured);
@@ -273,6 +294,23 @@ study::JobResult Evaluator::evaluate(const study::Job& job, const study::Trial& 
   if (result.verdict != study::Verdict::ok) return result;
   result.latency_ms = measured.latency_ms;
   result.extra.update(measured.extra);
+  return result;
+}
+
+study::JobResult Evaluator::evaluate(const study::Job& job, const study::Trial& trial,
+                                     study::JobObserver& observer) const {
+  const NetworkPlan plan = plan_of(trial);
+  if (job.rung == study::Rung::latency) return latency(plan);
+  if (job.rung != study::Rung::quick) return train_rung(job, trial.number, plan, observer);
+  const bool candidate = trial.number != 0;
+  if (candidate)
+    if (auto refused = screened(plan)) return *refused;
+  const std::vector<study::ScoreRow> scores = scored(plan);
+  const auto worse = candidate ? dropped(scores) : std::nullopt;
+  study::JobResult result = worse       ? *worse
+                            : candidate ? first_rung(job, trial, plan, observer)
+                                        : train_rung(job, trial.number, plan, observer);
+  if (!scores.empty()) study::add_scores(result.extra, scores);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include "kasimir/data/split.h"
 #include "kasimir/network/plan.h"
 #include "kasimir/network/sites.h"
+#include "kasimir/study/scores.h"
 #include "kasimir/study/worker.h"
 #include "kasimir/train/native_latency.h"
 
@@ -49,6 +50,13 @@ class Evaluator {
                               study::JobObserver& observer) const;
   study::JobResult latency(const NetworkPlan& plan) const;
   [[nodiscard]] std::optional<study::JobResult> screened(const NetworkPlan& plan) const;
+  /// The zero-cost scores that the search asks for.
+  [[nodiscard]] std::vector<study::ScoreRow> scored(const NetworkPlan& plan) const;
+  /// Why these scores are not worth a training, beside those of recent candidates.
+  [[nodiscard]] std::optional<study::JobResult> dropped(const std::vector<study::ScoreRow>& scores) const;
+  /// Latency and a short training of a candidate that screens and scores let pass.
+  study::JobResult first_rung(const study::Job& job, const study::Trial& trial, const NetworkPlan& plan,
+                              study::JobObserver& observer) const;
   /// By what the search asks for: generated C or eager PyTorch.
   [[nodiscard]] Outcome<LatencySamples> measured(const NetworkPlan& plan, const LatencyOptions& options) const;
   void quick_latency(const NetworkPlan& plan, study::JobResult& result) const;
@@ -68,6 +76,7 @@ class Evaluator {
   Sampler sampler_;
   NetworkPlan original_;
   double original_seconds_ = 0;          ///< predicted, where the budget limits latency
+  ImageSet score_images_;                ///< what scores are computed on
   std::unique_ptr<NativeBench> native_;  ///< nothing where latency is measured in eager PyTorch
 };
 

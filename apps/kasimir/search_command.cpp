@@ -17,6 +17,7 @@
 #include "kasimir/study/ladder.h"
 #include "kasimir/study/supervisor.h"
 #include "kasimir/train/machine.h"
+#include "kasimir/train/score.h"
 
 #include <unistd.h>
 
@@ -76,6 +77,10 @@ SearchSpec finish_spec(const SearchCommand& options) {
   spec.budget = Budget::parse(spec.budget).str();
   spec.sample_options().limits.check(catalog());
   strategy_named(spec.strategy);
+  for (const std::string& name : spec.scores) score_named(name);
+  if (spec.scores.empty() && spec.score_keep < 1)
+    throw input_error("--score-keep is {:g}, but no scores are asked for", spec.score_keep)
+        .note("give them by --scores, such as --scores naswot,synflow");
   return spec;
 }
 
@@ -176,6 +181,21 @@ int run(const SearchCommand& options) {
   return 0;
 }
 
+void add_score_options(CLI::App& command, SearchSpec& spec) {
+  std::vector<std::string> names;
+  for (const ZeroCostScore& score : score_catalog()) names.push_back(fmt::format("{}: {}", score.name, score.brief));
+  command
+      .add_option(
+          "--scores", spec.scores,
+          "computed of each candidate before any training, and stored (docs/evaluation.md); " + join(names, "; "))
+      ->delimiter(',');
+  command
+      .add_option("--score-keep", spec.score_keep,
+                  "train only the best share of the last 64 candidates by the mean place in these scores")
+      ->check(CLI::Range(0.01, 1.0))
+      ->capture_default_str();
+}
+
 void add_training_options(CLI::App& command, SearchCommand& options) {
   command.add_option("--quick-images", options.quick_images,
                      "training images of the first rung, 0 for all (default 8000)");
@@ -235,6 +255,7 @@ void add_search(CLI::App& app, Action& action) {
   for (const Strategy& strategy : strategies()) names.push_back(fmt::format("{}: {}", strategy.name, strategy.brief));
   command->add_option("--strategy", options->spec.strategy, "how the next kernel is chosen; " + join(names, "; "))
       ->capture_default_str();
+  add_score_options(*command, options->spec);
   command->add_flag("--no-global", options->no_global, "no kernels in which an output sees the whole image");
   command
       ->add_option("--study", options->study,

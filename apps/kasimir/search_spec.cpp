@@ -45,6 +45,8 @@ Json SearchSpec::to_json() const {
   if (!want.empty()) json["want"] = want;
   reading.add_to(json);
   if (strategy != "random") json["strategy"] = strategy;
+  if (!scores.empty()) json["scores"] = scores;
+  if (score_keep < 1) json["score_keep"] = score_keep;
   return json;
 }
 
@@ -70,6 +72,8 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     spec.want = json.value("want", "");
     spec.reading = DataOptions::from_json(json);
     spec.strategy = json.value("strategy", "random");
+    spec.scores = json.value("scores", spec.scores);
+    spec.score_keep = json.value("score_keep", spec.score_keep);
     spec.composites = json.value("composites", 0.0);
     json.at("seed").get_to(spec.seed);
     json.at("validation").get_to(spec.validation);

@@ -60,6 +60,8 @@ struct SearchSpec {
   int latency_threads = 1;
   std::string device = "cpu";
   std::string strategy = "random";
+  std::vector<std::string> scores;  ///< zero-cost scores before the first rung (train/score.h)
+  double score_keep = 1;            ///< share of recent candidates that these leave to be trained; 1: all
   study::LadderConfig ladder;
 
   [[nodiscard]] nlohmann::json to_json() const;

@@ -2,6 +2,7 @@
 #include "kasimir/command.h"
 #include "kasimir/cosearch_folder.h"
 #include "kasimir/evaluate.h"
+#include "kasimir/study_correlate.h"
 
 #include "kasimir/base/error.h"
 #include "kasimir/report/listing.h"
@@ -73,6 +74,24 @@ int collect_garbage(const std::string& path) {
   return 0;
 }
 
+void add_correlate(CLI::App& command, Action& action) {
+  auto* correlated = command.add_subcommand(
+      "correlate", "how well scores, counts, rungs and epochs rank the candidates: Kendall's tau with the last rung");
+  auto options = std::make_shared<StudyCorrelate>();
+  correlated->add_option("study", options->path, study_help)->required();
+  correlated->add_option("--with", options->with, "the rung to compare with (default: the highest that enough reached)")
+      ->check(CLI::IsMember({"quick", "longer", "full"}));
+  correlated->add_option("--least", options->least, "candidates that a row takes")
+      ->check(CLI::Range(3, 1'000'000))
+      ->capture_default_str();
+  correlated->add_option("--repeats", options->repeats, "drawings of the bootstrap")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  correlated->add_option("--seed", options->seed, "of these drawings")->capture_default_str();
+  correlated->add_flag("--json", options->json, "one object per row and line");
+  correlated->callback([options, &action] { action = [options] { return correlate(*options); }; });
+}
+
 }  // namespace
 
 void add_study(CLI::App& app, Action& action) {
@@ -85,6 +104,7 @@ void add_study(CLI::App& app, Action& action) {
                   "one object per trial and line, with state, kernel, accuracy, latency_ms, macs, params, reason");
   shown->add_flag("--csv", options->csv, "comma-separated values with a header");
   shown->callback([options, &action] { action = [options] { return show(*options); }; });
+  add_correlate(*command, action);
   auto* collected = command->add_subcommand(
       "gc", "gives back the jobs of vanished workers, and removes weights that no finished training of the study has");
   collected->add_option("study", options->path, study_help)->required();

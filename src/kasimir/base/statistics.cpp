@@ -2,10 +2,12 @@
 #include "kasimir/base/statistics.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/base/rng.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace kasimir {
 namespace {
@@ -22,6 +24,64 @@ std::vector<double> ranks(const std::vector<double>& values) {
     begin = end;
   }
   return rank;
+}
+
+using Pair = std::pair<double, double>;
+
+/// Pairs of neighbours that are equal, over all runs of equal ones, in a sorted range.
+template <typename Same>
+double tied_pairs(const std::vector<Pair>& sorted, Same same) {
+  double tied = 0;
+  for (std::size_t begin = 0; begin < sorted.size();) {
+    std::size_t end = begin;
+    while (end < sorted.size() && same(sorted[begin], sorted[end])) ++end;
+    tied += static_cast<double>(end - begin) * static_cast<double>(end - begin - 1) / 2;
+    begin = end;
+  }
+  return tied;
+}
+
+/// Pairs whose second values stand in falling order; sorts them by it.
+double falling_pairs(std::vector<Pair>& pairs) {
+  std::vector<Pair> merged(pairs.size());
+  double falling = 0;
+  for (std::size_t width = 1; width < pairs.size(); width *= 2) {
+    for (std::size_t begin = 0; begin < pairs.size(); begin += 2 * width) {
+      const std::size_t middle = std::min(begin + width, pairs.size());
+      const std::size_t end = std::min(begin + 2 * width, pairs.size());
+      std::size_t left = begin;
+      std::size_t right = middle;
+      for (std::size_t at = begin; at < end; ++at) {
+        const bool from_right = left == middle || (right < end && pairs[right].second < pairs[left].second);
+        if (from_right) falling += static_cast<double>(middle - left);
+        merged[at] = from_right ? pairs[right++] : pairs[left++];
+      }
+    }
+    pairs.swap(merged);
+  }
+  return falling;
+}
+
+double kendall_tau(std::vector<Pair> pairs) {
+  const auto n = static_cast<double>(pairs.size());
+  std::ranges::sort(pairs);
+  const double in_both = tied_pairs(pairs, [](const Pair& a, const Pair& b) { return a == b; });
+  const double in_first = tied_pairs(pairs, [](const Pair& a, const Pair& b) { return a.first == b.first; });
+  const double falling = falling_pairs(pairs);
+  const double in_second = tied_pairs(pairs, [](const Pair& a, const Pair& b) { return a.second == b.second; });
+  const double all = n * (n - 1) / 2;
+  const double spread = (all - in_first) * (all - in_second);
+  return spread > 0 ? (all - in_first - in_second + in_both - 2 * falling) / std::sqrt(spread) : 0;
+}
+
+std::vector<Pair> paired(const std::vector<double>& a, const std::vector<double>& b) {
+  KASIMIR_CHECK(a.size() == b.size(), "{} and {} values", a.size(), b.size());
+  std::vector<Pair> pairs;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    KASIMIR_CHECK(!std::isnan(a[i]) && !std::isnan(b[i]), "value {} of {} is no number", i, a.size());
+    pairs.emplace_back(a[i], b[i]);
+  }
+  return pairs;
 }
 
 }  // namespace
@@ -71,6 +131,26 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
     yy += (y[i] - mean) * (y[i] - mean);
   }
   return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
+}
+
+double kendall_tau(const std::vector<double>& a, const std::vector<double>& b) { return kendall_tau(paired(a, b)); }
+
+ConfidenceInterval kendall_interval(const std::vector<double>& a, const std::vector<double>& b, double confidence,
+                                    int repeats, std::uint64_t seed) {
+  const std::vector<Pair> pairs = paired(a, b);
+  if (pairs.empty() || repeats < 1) return {};
+  std::vector<double> taus;
+  for (int i = 0; i < repeats; ++i) {
+    Rng rng(seed, static_cast<std::uint64_t>(i));
+    std::vector<Pair> drawn;
+    for (std::size_t k = 0; k < pairs.size(); ++k) drawn.push_back(pairs[rng.below(pairs.size())]);
+    taus.push_back(kendall_tau(std::move(drawn)));
+  }
+  std::ranges::sort(taus);
+  const auto at = [&](double share) {
+    return taus[static_cast<std::size_t>(std::lround(share * static_cast<double>(taus.size() - 1)))];
+  };
+  return {at((1 - confidence) / 2), at((1 + confidence) / 2)};
 }
 
 }  // namespace kasimir

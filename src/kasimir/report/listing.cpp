@@ -24,7 +24,7 @@ std::optional<double> middle(const std::optional<study::Measured>& measured) {
 
 std::optional<std::int64_t> known(std::int64_t count) { return count > 0 ? std::optional(count) : std::nullopt; }
 
-Record record_of(const TrialSummary& s) {
+Record record_of(const TrialSummary& s, const std::vector<std::string>& scores) {
   Record r;
   r["number"] = s.number;
   r["state"] = study::name_of(s.state);
@@ -37,6 +37,11 @@ Record record_of(const TrialSummary& s) {
   r["latency_ratio"] = or_null(middle(s.latency_ratio));
   r["macs"] = or_null(known(s.network.macs));
   r["params"] = or_null(known(s.network.params));
+  for (const std::string& name : scores) {
+    const study::ScoreRow* score = study::score_of(s, name);
+    r["score_" + name] = score != nullptr ? or_null(score->value) : Record();
+    r["score_" + name + "_s"] = score != nullptr ? Record(score->seconds) : Record();
+  }
   r["reason"] = s.reason;
   return r;
 }
@@ -65,44 +70,53 @@ std::string cell(const char* format_of_value, const std::optional<double>& value
   return value ? fmt::format(fmt::runtime(format_of_value), *value) : "";
 }
 
-std::vector<std::string> cells_of(const TrialSummary& s, const TrialSummary& original) {
+std::vector<std::string> cells_of(const TrialSummary& s, const TrialSummary& original,
+                                  const std::vector<std::string>& scores) {
   const bool repeated = s.accuracy && s.accuracy->count > 1;
-  return {std::to_string(s.number),
-          kernel_name(s.kernel),
-          std::string(study::name_of(s.state)),
-          s.rung ? std::string(study::name_of(*s.rung)) : "",
-          s.accuracy ? fmt::format("{:.1f}", 100 * s.accuracy->value) : "",
-          repeated ? fmt::format("{:.1f}", 100 * s.accuracy->spread) : "",
-          cell("{:#.3g}", middle(s.latency_ms)),
-          cell("{:.2f}", middle(s.latency_ratio)),
-          count_text(s.network.macs),
-          cell("{:.2f}", ratio(s.network.macs, original.network.macs)),
-          count_text(s.network.params),
-          cell("{:.2f}", ratio(s.network.params, original.network.params)),
-          shortened(s.reason, 60)};
+  std::vector<std::string> cells = {std::to_string(s.number),
+                                    kernel_name(s.kernel),
+                                    std::string(study::name_of(s.state)),
+                                    s.rung ? std::string(study::name_of(*s.rung)) : "",
+                                    s.accuracy ? fmt::format("{:.1f}", 100 * s.accuracy->value) : "",
+                                    repeated ? fmt::format("{:.1f}", 100 * s.accuracy->spread) : "",
+                                    cell("{:#.3g}", middle(s.latency_ms)),
+                                    cell("{:.2f}", middle(s.latency_ratio)),
+                                    count_text(s.network.macs),
+                                    cell("{:.2f}", ratio(s.network.macs, original.network.macs)),
+                                    count_text(s.network.params),
+                                    cell("{:.2f}", ratio(s.network.params, original.network.params))};
+  for (const std::string& name : scores) {
+    const study::ScoreRow* score = study::score_of(s, name);
+    cells.push_back(score == nullptr ? "" : score->value ? fmt::format("{:.4g}", *score->value) : "none");
+  }
+  cells.push_back(shortened(s.reason, 60));
+  return cells;
 }
 
 }  // namespace
 
 Table study_table(const study::Store& store) {
   using enum Table::Align;
-  Table table({{"trial", "", right},
-               {"kernel", "", left},
-               {"state", "", left},
-               {"rung", "", left},
-               {"accuracy", "%", right},
-               {"spread", "%", right},
-               {"latency", "ms", right},
-               {"ratio", "", right},
-               {"MACs", "", right},
-               {"ratio", "", right},
-               {"params", "", right},
-               {"ratio", "", right},
-               {"reason", "", left}});
   const std::vector<TrialSummary> rows = study::summaries(store);
+  const std::vector<std::string> scores = study::score_names(rows);
+  std::vector<Table::Column> columns({{"trial", "", right},
+                                      {"kernel", "", left},
+                                      {"state", "", left},
+                                      {"rung", "", left},
+                                      {"accuracy", "%", right},
+                                      {"spread", "%", right},
+                                      {"latency", "ms", right},
+                                      {"ratio", "", right},
+                                      {"MACs", "", right},
+                                      {"ratio", "", right},
+                                      {"params", "", right},
+                                      {"ratio", "", right}});
+  for (const std::string& name : scores) columns.push_back({name, "", right});
+  columns.push_back({"reason", "", left});
+  Table table(columns);
   for (const std::size_t i : table_order(rows)) {
     const bool shown = rows[i].number == 0 || rows[i].state != TrialState::rejected;
-    if (shown) table.row(cells_of(rows[i], rows.front()));
+    if (shown) table.row(cells_of(rows[i], rows.front(), scores));
   }
   return table;
 }
@@ -123,19 +137,23 @@ Table rejection_table(const study::Store& store) {
 
 std::string study_json(const study::Store& store) {
   std::string lines;
-  for (const TrialSummary& s : study::summaries(store))
-    lines += record_of(s).dump(-1, ' ', false, Record::error_handler_t::replace) + "\n";
+  const auto rows = study::summaries(store);
+  const auto scores = study::score_names(rows);
+  for (const TrialSummary& s : rows)
+    lines += record_of(s, scores).dump(-1, ' ', false, Record::error_handler_t::replace) + "\n";
   return lines;
 }
 
 std::string study_csv(const study::Store& store) {
   std::vector<std::string> header;
-  const Record keys = record_of(TrialSummary());
+  const auto rows = study::summaries(store);
+  const auto scores = study::score_names(rows);
+  const Record keys = record_of(TrialSummary(), scores);
   for (const auto& item : keys.items()) header.push_back(item.key());
   std::string lines = join(header, ",") + "\n";
-  for (const TrialSummary& s : study::summaries(store)) {
+  for (const TrialSummary& s : rows) {
     std::vector<std::string> cells;
-    const Record record = record_of(s);
+    const Record record = record_of(s, scores);
     for (const auto& item : record.items()) cells.push_back(csv_cell(item.value()));
     lines += join(cells, ",") + "\n";
   }

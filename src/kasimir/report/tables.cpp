@@ -46,13 +46,18 @@ void add_costs(const View& view, std::size_t row, std::vector<Cell>& cells) {
   cells.push_back(count(s.network.params, original.params));
 }
 
-Row trial_row(const View& view, std::size_t row) {
+Row trial_row(const View& view, std::size_t row, const std::vector<std::string>& scores) {
   const TrialSummary& s = view.rows[row];
   Row r{{number(std::to_string(s.number), s.number), kernel_cell(view, row), std::string(study::name_of(s.state)),
          s.rung ? std::string(study::name_of(*s.rung)) : ""},
         fmt::format("trial-{}", s.number)};
   r.cells.push_back(number(accuracy_text(s.accuracy), middle(s.accuracy)));
   add_costs(view, row, r.cells);
+  for (const std::string& name : scores) {
+    const study::ScoreRow* score = study::score_of(s, name);
+    const auto value = score != nullptr ? score->value : std::nullopt;
+    r.cells.push_back(number(value ? fmt::format("{:.4g}", *value) : score != nullptr ? "none" : "", value));
+  }
   r.cells.push_back(number(s.seconds > 0 ? duration_text(s.seconds) : "", s.seconds));
   r.cells.emplace_back(s.reason);
   return r;
@@ -128,10 +133,12 @@ Html finalist_table(const View& view) {
 Html trial_table(const View& view) {
   if (view.rows.empty()) return element("p", "No trial has begun yet.");
   std::vector<Row> rows;
-  for (const std::size_t i : view.order) rows.push_back(trial_row(view, i));
-  const Html all =
-      table({"trial", "kernel", "state", "rung", "accuracy", "latency", "MACs", "parameters", "time", "reason"}, rows,
-            TableStyle::sortable);
+  const std::vector<std::string> scores = study::score_names(view.rows);
+  for (const std::size_t i : view.order) rows.push_back(trial_row(view, i, scores));
+  std::vector<std::string> header{"trial", "kernel", "state", "rung", "accuracy", "latency", "MACs", "parameters"};
+  for (const std::string& name : scores) header.push_back("score " + name);
+  header.insert(header.end(), {"time", "reason"});
+  const Html all = table(header, rows, TableStyle::sortable);
   if (view.order.size() == view.rows.size()) return all;
   const std::string left_out = fmt::format("The best {} of {} trials; kasimir study show {} --csv lists all.",
                                            grouped(static_cast<std::int64_t>(view.order.size())),

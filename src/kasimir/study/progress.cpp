@@ -101,7 +101,9 @@ std::string str(const Progress& progress) {
   const int evaluated = count(TrialState::running) + count(TrialState::stopped) + count(TrialState::complete);
   return fmt::format("{} candidates evaluated or in training, {} screened out, {} failed{}", evaluated,
                      count(TrialState::rejected), count(TrialState::failed),
-                     progress.seconds_left ? "; about " + duration_text(*progress.seconds_left) + " left" : "");
+                     progress.seconds_left && progress.phase < rung_count
+                         ? "; about " + duration_text(*progress.seconds_left) + " left"
+                         : "");
 }
 
 }  // namespace kasimir::study

@@ -95,6 +95,9 @@ class Store {
   [[nodiscard]] int count_jobs(JobState state, std::optional<Rung> rung = {}) const;
   /// Rungs and seconds of the last `count` jobs that gave an accuracy, newest first.
   [[nodiscard]] std::vector<std::pair<Rung, double>> recent_seconds(int count) const;
+  /// What evaluators said beside the numbers of the last `count` finished jobs of candidates on a rung, newest first;
+  /// also of those that they refused.
+  [[nodiscard]] std::vector<Json> recent_results(Rung rung, int count) const;
   [[nodiscard]] Numbers numbers() const;
   /// Runs several reads on one state of the study, whatever workers write meanwhile.
   void snapshot(const std::function<void()>& read) const;

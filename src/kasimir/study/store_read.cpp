@@ -187,6 +187,16 @@ std::vector<RungResult> Store::results(Rung rung) const {
   return results;
 }
 
+std::vector<Json> Store::recent_results(Rung rung, int count) const {
+  Json result;
+  Query query(*database_,
+              "select result from jobs where state = 'done' and rung = :a and trial > 0 order by id desc limit :b");
+  query.in(rung, count).out(result);
+  std::vector<Json> results;
+  while (query.next()) results.push_back(std::exchange(result, {}));
+  return results;
+}
+
 Numbers Store::numbers() const {
   Numbers numbers;
   Query(*database_, "select next_trial, rejected_trials from study where id = 1")

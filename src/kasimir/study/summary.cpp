@@ -34,6 +34,7 @@ void add_accuracies(TrialSummary& summary, const std::vector<Job>& jobs) {
   std::vector<double> accuracies;
   std::vector<double> test;
   for (const Job& job : jobs) {
+    if (job.rung == Rung::quick) summary.scores = scores_in(job.result);
     if (job.state == JobState::done || job.state == JobState::failed) summary.seconds += job.finished - job.started;
     if (job.state != JobState::done || !job.accuracy) continue;
     if (!summary.rung || *summary.rung < job.rung) {
@@ -103,6 +104,19 @@ std::vector<TrialSummary> summaries(const Store& store) {
     if (!all.empty() && !of_original.empty()) add_latency(all.front(), of_original);
   });
   return all;
+}
+
+std::vector<std::string> score_names(const std::vector<TrialSummary>& summaries) {
+  std::vector<std::string> names;
+  for (const TrialSummary& summary : summaries)
+    for (const ScoreRow& score : summary.scores)
+      if (std::ranges::find(names, score.name) == names.end()) names.push_back(score.name);
+  return names;
+}
+
+const ScoreRow* score_of(const TrialSummary& summary, const std::string& name) {
+  const auto found = std::ranges::find(summary.scores, name, &ScoreRow::name);
+  return found == summary.scores.end() ? nullptr : &*found;
 }
 
 std::string_view name_of(Measure measure) {

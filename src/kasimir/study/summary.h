@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/study/scores.h"
 #include "kasimir/study/store.h"
 
 #include <optional>
@@ -32,13 +33,19 @@ struct TrialSummary {
   int batch = 0;
   Counts replaced;
   Counts network;
-  double seconds = 0;  ///< spent on all its finished jobs
+  double seconds = 0;            ///< spent on all its finished jobs
+  std::vector<ScoreRow> scores;  ///< before any training
   std::string rule;
   std::string reason;
 };
 
 /// By number; trial 0 is the original.
 std::vector<TrialSummary> summaries(const Store& store);
+
+/// Names of the zero-cost scores that any trial has, in the order of their first appearance.
+std::vector<std::string> score_names(const std::vector<TrialSummary>& summaries);
+/// The trial's score of that name; null if it has none.
+const ScoreRow* score_of(const TrialSummary& summary, const std::string& name);
 
 /// What to hold against accuracy.
 enum class Measure { latency, macs, params };

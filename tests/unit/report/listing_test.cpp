@@ -6,6 +6,8 @@
 
 #include "made_up_study.h"
 
+#include "kasimir/study/scores.h"
+
 namespace kasimir::report {
 namespace {
 
@@ -87,6 +89,32 @@ return a
 5,rejected,,,,,,,,,,it sees 1 x 1
 6,rejected,,,,,,,,,,"it sees 1 x 1, twice"
 )csv");
+}
+
+TEST(Listings, HaveAColumnForEachScore) {
+  MadeUpStudy study("scores");
+  study.propose("", {10, 10}, {100, 100});
+  study::JobResult original = accuracy(0.7);
+  study::add_scores(original.extra, {{"zen", 12.345678, "", 0.5}, {"naswot", {}, "score: x (y)", 0.25}});
+  study.finish_quick(original);
+  study.propose(bottleneck_text, {5, 5}, {50, 50});
+  study.finish_quick(accuracy(0.6));
+  EXPECT_EQ(study_csv(study.store()).substr(0, 240),
+            "number,state,rung,kernel,accuracy,accuracy_spread,test_accuracy,latency_ms,latency_ratio,macs,params,"
+            "score_zen,score_zen_s,score_naswot,score_naswot_s,reason\n"
+            "0,running,quick,,0.7,,,,,100,100,12.345678,0.5,,0.25,\n1,running,quick,\"kernel bott");
+  EXPECT_THAT(
+      study_json(study.store()),
+      HasSubstr(R"("params":100,"score_zen":12.345678,"score_zen_s":0.5,"score_naswot":null,"score_naswot_s":0.25,)"));
+  EXPECT_THAT(study_json(study.store()),
+              HasSubstr(R"("params":50,"score_zen":null,"score_zen_s":null,"score_naswot":null,)"));
+  EXPECT_EQ(
+      study_table(study.store()).str(),
+      R"(trial  kernel      state    rung   accuracy  spread  latency  ratio  MACs  ratio  params  ratio    zen  naswot  reason
+                                          %       %       ms
+    0  original    running  quick      70.0                           100   1.00     100   1.00  12.35    none
+    1  bottleneck  running  quick      60.0                            50   0.50      50   0.50
+)");
 }
 
 TEST(Listings, OfAnEmptyStudyHaveOnlyTheirHeaders) {

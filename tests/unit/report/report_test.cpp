@@ -6,6 +6,7 @@
 #include "kasimir/primitive/catalog.h"
 #include "kasimir/report/html.h"
 #include "kasimir/report/view.h"
+#include "kasimir/study/scores.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,6 +43,22 @@ TEST(Report, IsWellFormed) {
   MadeUpStudy large("large");
   fill_large(large);
   EXPECT_THAT(faults_of(page_of(large)), IsEmpty());
+}
+
+TEST(Report, HasAColumnForEachScoreOfTheStudy) {
+  MadeUpStudy study("scored");
+  study.propose("", {10, 10}, {100, 100});
+  study::JobResult original = accuracy(0.7);
+  study::add_scores(original.extra, {{"zen", 12.345678, "", 0.5}, {"naswot", {}, "score: x (y)", 0.25}});
+  study.finish_quick(original);
+  const std::string page = page_of(study);
+  EXPECT_THAT(faults_of(page), IsEmpty());
+  const std::string trials = section(page, "trials");
+  EXPECT_THAT(trials, HasSubstr(">score zen</th>"));
+  EXPECT_THAT(trials, HasSubstr("data-value=\"12.345678\">12.35</td><td class=\"number\">none</td>"));
+  MadeUpStudy without("unscored");
+  fill_small(without);
+  EXPECT_THAT(section(page_of(without), "trials"), Not(HasSubstr(">score ")));
 }
 
 TEST(Report, OfALargeStudyShowsTheBestAndSaysWhatItLeavesOut) {

@@ -53,7 +53,7 @@ Outcome<double> value_of(const char* name, const Network& network, const ImageSe
 constexpr std::array kernels = {
     convolution_text, grouped_text,
     std::string_view("kernel normed\n  a = conv(x, to=Co, stride=yes)\n  b = norm(a)\n  c = hardswish(b)\nreturn c\n"),
-    std::string_view("kernel shifted\n  a = shift(x, axes=h)\n  b = stride(a)\n  c = linear(b, to=Co)\nreturn c\n"),
+    std::string_view("kernel shifted\n  a = shift(x, axes=h, by=1)\n  b = stride(a)\n  c = linear(b, to=Co)\nreturn c\n"),
     std::string_view("kernel large\n  a = conv(x, to=Co, stride=yes)\n  b = exp(a)\n  c = exp(b)\nreturn c\n")};
 
 class EveryScore : public ::testing::TestWithParam<std::string> {
