@@ -7,7 +7,7 @@ TEST_JOBS ?= 2
 SETUP ?= tools/setup
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build demo test bench bench-native bench-peers format lint clean
+.PHONY: help setup build demo test test-python wheel bench bench-native bench-peers format lint clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -25,6 +25,16 @@ demo: build ## a short search on Fashion-MNIST, a table and a report
 test: build ## all tests; the last line counts them
 	@$(SETUP) test
 	@tools/test build/release --parallel $(TEST_JOBS)
+
+test-python: build ## the Python package in build/release/python and its tests
+	@$(SETUP) python
+	@cmake -DKASIMIR_PYTHON_PACKAGE=ON build/release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --build build/release --parallel $(JOBS) --target _kasimir
+	@ctest --test-dir build/release --label-regex python --output-on-failure --no-tests=error
+
+wheel: ## the Python package as a wheel in build/dist, tried in an environment of its own
+	@$(SETUP) python
+	@tools/wheel
 
 bench: build ## how fast legal kernels are found, and how varied they are
 	build/release/kasimir bench sampler

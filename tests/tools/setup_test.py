@@ -22,6 +22,8 @@ case "$*" in
   "-m pip install -r requirements.txt")
     [ ! -f no-pip ] || { echo 'no matching distribution'; exit 1; }
     cp requirements.txt build/venv/installed ;;
+  "-m pip install -r requirements-test.txt") cp requirements-test.txt build/venv/tools ;;
+  *requirements-test.txt) cmp -s requirements-test.txt build/venv/tools ;;
   *) cmp -s requirements.txt build/venv/installed ;;
 esac
 """
@@ -49,6 +51,7 @@ class Setup(unittest.TestCase):
             self.program(name, "#!/bin/sh\n" + text + "\n")
         self.program("python", PYTHON)
         self.write("requirements.txt", "torch==1.0\n")
+        self.write("requirements-test.txt", "pytest==1.0\n")
         self.write("uid", "0\n")
         self.write("installed", "")
 
@@ -118,6 +121,12 @@ class Setup(unittest.TestCase):
         self.all_but()
         self.assertEqual(self.run_setup()[0], 0)
         self.assertEqual(self.run_setup("test")[1], "setup: installing Debian packages: postgresql\n")
+        (self.root / "all-installed").unlink()
+        self.assertEqual(
+            self.run_setup("python")[1].splitlines(),
+            ["setup: installing Debian packages: python3-dev", "setup: installing pytest==1.0 into build/venv"],
+        )
+        self.assertEqual(self.run_setup("python")[:3], (0, "", ""))
         (self.root / "all-installed").unlink()
         self.assertIn("installing Debian packages: clang-format-19 clang-tidy-19\n", self.run_setup("lint")[1])
 
@@ -194,7 +203,7 @@ class Setup(unittest.TestCase):
     def test_refuses_an_argument_that_it_does_not_know(self):
         self.assertEqual(
             self.run_setup("everything"),
-            (2, "", "tools/setup: unknown argument 'everything'; it takes nothing, 'test' or 'lint'\n", []),
+            (2, "", "tools/setup: unknown argument 'everything'; it takes nothing, 'test', 'python' or 'lint'\n", []),
         )
 
 

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accelerators: what layers cost on them, and the best mappings with a proof of how good they are.
+
+Nothing here needs torch unless a model is given.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Sequence
+
+from . import _kasimir
+from .errors import InputError
+from .kernel import Site
+
+
+def presets() -> list[str]:
+    """Names of the architectures that come with Kasimir."""
+    return _kasimir.preset_names()
+
+
+def preset(name: str) -> str:
+    """The architecture as TOML, to be changed and given to ``map`` as a file."""
+    return _kasimir.preset_toml(name)
+
+
+def convolution(
+    in_channels: int, out_channels: int, height: int, width: int, window: int | tuple[int, int] = 3, stride: int = 1,
+    groups: int = 1, batch: int = 1, bits: int = 8,
+) -> str:  # fmt: skip
+    """The einsum of a convolution with this output height and width."""
+    rows, columns = (window, window) if isinstance(window, int) else window
+    numbers = dict(
+        batch=batch, out_channels=out_channels, in_channels=in_channels, out_height=height, out_width=width,
+        kernel_height=rows, kernel_width=columns, stride=stride, groups=groups,
+    )  # fmt: skip
+    return _kasimir.convolution_text(numbers, bits)
+
+
+@dataclasses.dataclass(frozen=True)
+class Mapped:
+    """One layer with its best mapping."""
+
+    layer: str
+    found: bool
+    cycles: float
+    energy_pj: float
+    utilization: float  # share of the compute units' cycles that are used, 0 .. 1
+    gap: float  # proved: at most (1 + gap) times the optimum; infinite where nothing is proved
+    certificate: str
+    mapping: str  # one line
+    loops: str  # as nested loops
+    report: str  # counts and energies of each level
+
+
+@dataclasses.dataclass(frozen=True)
+class Mapping:
+    """All layers, run one after the other."""
+
+    layers: tuple[Mapped, ...]
+    found: bool
+    misfit: str
+    cycles: float
+    energy_pj: float
+    milliseconds: float
+    area_mm2: float
+    objective: str
+    value: float
+    lower_bound: float
+    gap: float
+    certificate: str
+
+    def __str__(self) -> str:
+        if not self.found:
+            return f"no mapping: {self.misfit}"
+        return (
+            f"{self.cycles:,.0f} cycles ({self.milliseconds:.3g} ms), {1e-6 * self.energy_pj:.4g} uJ, "
+            f"{self.area_mm2:.2f} mm2; {self.objective}: {self.certificate}"
+        )
+
+
+def _certificate(gap: float) -> str:
+    if gap <= 1e-9:
+        return "optimal"
+    return "nothing proved" if math.isinf(gap) else f"within {100 * gap:.2g} % of the optimum"
+
+
+def _seconds(time: float | str) -> float:
+    if not isinstance(time, str):
+        return float(time)
+    found = re.fullmatch(r"\s*([0-9.]+)\s*(ms|s|m|h)\s*", time)
+    if not found:
+        raise InputError(f"the time `{time}` is not understood, such as 10s, 500ms or 2m is")
+    return float(found[1]) * {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}[found[2]]
+
+
+def _texts(layers, example, bits: int) -> list[tuple[str, str]]:
+    """Names and einsums."""
+    if isinstance(layers, str):
+        return [("layer", layers)]
+    if isinstance(layers, Site):
+        s = layers
+        return [(str(s), convolution(s.ci, s.co, s.h, s.w, stride=s.stride, bits=bits))]
+    if isinstance(layers, Sequence):
+        return [pair for layer in layers for pair in _texts(layer, example, bits)]
+    if hasattr(layers, "named_modules"):
+        return _model_texts(layers, example, bits)
+    raise InputError(f"layers are {type(layers).__name__}, an einsum, a Site, a list of these or a model is needed")
+
+
+def _model_texts(model, example, bits: int) -> list[tuple[str, str]]:
+    """The convolutions and fully connected layers of a ``torch.nn.Module``."""
+    if example is None:
+        raise InputError("a model is given without an example, which is needed to know the sizes")
+    from torch import nn
+
+    from .sites import _shapes
+
+    names = {part: name for name, part in model.named_modules() if isinstance(part, (nn.Conv2d, nn.Linear))}
+    texts = []
+    for part, name in names.items():
+        for given, made in _shapes(model, example, {part: name})[name]:
+            if isinstance(part, nn.Linear):
+                rows = math.prod(made[:-1])
+                texts.append((name, convolution(part.in_features, part.out_features, 1, 1, 1, batch=rows, bits=bits)))
+            else:
+                texts.append(
+                    (name, convolution(part.in_channels, part.out_channels, made[2], made[3], part.kernel_size,
+                                       part.stride[0], part.groups, made[0], bits))
+                )  # fmt: skip
+    if not texts:
+        raise InputError("the model has no convolution and no fully connected layer")
+    return texts
+
+
+def map(
+    layers, example=None, *, arch: str = "gemmini", objective: str = "edp", engine: str = "branch_and_bound",
+    time: float | str = "10s", evaluations: int = 0, seed: int = 1, gap: float = 0.005, bits: int = 8,
+) -> Mapping:  # fmt: skip
+    """The best mapping of each layer on an accelerator.
+
+    Args:
+        layers: an einsum (``convolution`` makes one), a ``Site`` (a 3 x 3 convolution), a list of these, or a
+            ``torch.nn.Module`` with an ``example``.
+        arch: a preset, or a file that ends in ``.toml``.
+        objective: ``latency``, ``energy`` or ``edp``.
+        time: for all layers together, ``"10s"`` or seconds.
+        gap: proved within this share of the optimum is enough.
+    """
+    texts = _texts(layers, example, bits)
+    answer = _kasimir.map_layers(
+        [text for _, text in texts], arch, objective, engine, _seconds(time), evaluations, seed, gap
+    )
+    mapped = tuple(
+        Mapped(name, one.found, one.cycles, one.energy_pj, one.utilization, one.gap,
+               _certificate(one.gap) if one.found else one.explanation, one.mapping, one.loops, one.report)
+        for (name, _), one in zip(texts, answer.layers)
+    )  # fmt: skip
+    return Mapping(
+        mapped, answer.found, answer.misfit, answer.cycles, answer.energy_pj, answer.cycles / (1e3 * answer.clock_mhz),
+        1e-6 * answer.area_um2, objective, answer.value, answer.lower_bound, answer.gap, _certificate(answer.gap),
+    )  # fmt: skip
