@@ -84,7 +84,7 @@ Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
 }
 
 constexpr std::string_view operations[] = {"add", "sub", "mul", "max", "min"};
-constexpr Param params[] = {{"op", ParamKind::word, "add, sub, mul, max or min", "add", operations}};
+constexpr Param params[] = {{"op", ParamKind::word, "add, sub, mul, max or min", "add", operations, false}};
 
 }  // namespace
 

@@ -254,6 +254,20 @@ WrittenMove World::sketch(int primitive, Operands operands, const MoveTable& tab
   return slots_[slot];
 }
 
+/// Whether the result, if the shapes allow it, is nearer to the output than the operands are, `before` steps from it.
+/// The application is not remembered for having been asked about.
+bool World::leads_nearer(int primitive, Operands operands, const std::vector<Argument>& written, int choice,
+                         int before) {
+  auto result = std::ranges::any_of(written, has_choice)
+                    ? shape_after(primitive, operands, in_numbers(written, choice))
+                    : shape_after(primitive, operands, written);
+  if (!result.ok()) return false;
+  const ShapeFacts after = facts_of(*std::move(result));
+  // A step from the output's shape to itself ends a kernel too: it may be what its lower bounds still lack.
+  const bool surer = operands[1] == no_id && after.sure_steps < shape(operands[0]).sure_steps;
+  return after.least_steps < before || surer || (before == 0 && after.output);
+}
+
 /// The closing moves of one primitive. Whether they depend on the choice symbols.
 bool World::close(int primitive, Operands operands, int choice, int before, Closers& closers,
                   std::vector<double>& weights) {
@@ -270,18 +284,19 @@ bool World::close(int primitive, Operands operands, int choice, int before, Clos
     std::size_t combinations = 1;
     for (const auto& options : offer.options) combinations *= options.size();
     std::vector<Argument> arguments(offer.options.size(), Word{});
+    bool nearer = false;
     for (std::size_t k = 0; k < combinations; ++k) {
       std::size_t rest = k;
-      for (std::size_t p = offer.options.size(); p-- > 0; rest /= offer.options[p].size())
-        arguments[p] = offer.options[p][rest % offer.options[p].size()].value;
+      bool new_shape = k == 0;
+      for (std::size_t p = offer.options.size(); p-- > 0; rest /= offer.options[p].size()) {
+        const Argument& value = offer.options[p][rest % offer.options[p].size()].value;
+        new_shape = new_shape || (record.params[p].shapes && value != arguments[p]);
+        arguments[p] = value;
+      }
       by_choice = by_choice || std::ranges::any_of(arguments, has_choice);
+      if (new_shape) nearer = leads_nearer(primitive, operands, arguments, choice, before);
+      if (!nearer) continue;
       const ArgumentsId written = intern(arguments);
-      const ShapeId result = result_of(primitive, operands, written, choice);
-      if (result == no_id) continue;
-      const ShapeFacts& after = shape(result);
-      // A step from the output's shape to itself ends a kernel too: it may be what its lower bounds still lack.
-      const bool surer = unary && after.sure_steps < shape(operands[0]).sure_steps;
-      if (after.least_steps >= before && !surer && !(before == 0 && after.output)) continue;
       const MoveId id = sketch(primitive, operands, written, choice);
       if (unary && !whole_move(id).legal()) continue;
       closers.moves.push_back({id, written});

@@ -18,13 +18,13 @@ FlatKernel flatten(const Kernel& kernel, StepTable& steps) {
   const auto shapes = infer_shapes(kernel, steps.sites()).value();
   FlatKernel flat;
   for (const Step& step : kernel.steps) {
-    std::vector<Shape> operands;
+    std::array<const Shape*, 2> operands{};
     std::array<std::int16_t, 2> nodes{-1, -1};
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
-      operands.push_back(shapes[static_cast<std::size_t>(step.operands[i])]);
+      operands[i] = &shapes[static_cast<std::size_t>(step.operands[i])];
       nodes[i] = static_cast<std::int16_t>(step.operands[i]);
     }
-    const Call call(*step.primitive, std::move(operands), step.arguments, steps.sites());
+    const Call call(*step.primitive, operands, step.arguments, steps.sites());
     const StepId id = steps.intern(step_facts(one_step_graph(call), steps.sites()));
     flat.add(steps, id, nodes, static_cast<std::int16_t>(&step - kernel.steps.data()));
   }

@@ -252,17 +252,20 @@ class World {
   }
 
   ShapeId intern(const Shape& symbolic);
+  [[nodiscard]] ShapeFacts facts_of(Shape symbolic) const;
   [[nodiscard]] Size canonical(const Size& size) const;
+  [[nodiscard]] Shape canonical(Shape shape) const;
   [[nodiscard]] int steps_to_ready(const Shape& shape, bool careful) const;
+  [[nodiscard]] std::vector<Argument> in_numbers(std::vector<Argument> written, int choice) const;
   [[nodiscard]] ArgumentsId plain(ArgumentsId written, int choice);
-  [[nodiscard]] Outcome<Shape> shape_after(int primitive, Operands operands, ArgumentsId plain) const;
-  ShapeId result_of(int primitive, Operands operands, ArgumentsId written, int choice);
+  [[nodiscard]] Outcome<Shape> shape_after(int primitive, Operands operands, const std::vector<Argument>& numbers) const;
+  bool leads_nearer(int primitive, Operands operands, const std::vector<Argument>& written, int choice, int before);
   MoveId work_out(int primitive, Operands operands, ArgumentsId arguments);
   void finish(MoveId id);
   float* new_bounds();
   std::int32_t costs_of(const Graph& graph);
   void measure(const Graph& graph, MoveCosts& costs);
-  [[nodiscard]] Call call(int primitive, Operands operands, ArgumentsId plain) const;
+  [[nodiscard]] Call call(int primitive, Operands operands, const std::vector<Argument>& numbers) const;
   [[nodiscard]] FreeTerm term(const Size& size) const;
   [[nodiscard]] WholeTerm whole_term(const Size& size) const;
   void add_bounds(float* bounds, const FreeTerm& term, int row) const;
