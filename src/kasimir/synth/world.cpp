@@ -67,7 +67,8 @@ std::size_t World::Hash::operator()(const std::vector<Size>& sizes) const {
 
 World::World(Catalog catalog, std::span<const SiteLoad> loads, Options options)
     : catalog_(catalog), loads_(loads.begin(), loads.end()), options_(std::move(options)) {
-  KASIMIR_CHECK(catalog.size() <= 256 && !options_.choices.empty() && options_.weights.size() == catalog.size(),
+  KASIMIR_CHECK(catalog.size() <= 256 && !options_.choices.empty() && options_.choices.size() <= 512 &&
+                    options_.weights.size() == catalog.size(),
                 "{} primitives, {} choices", catalog.size(), options_.choices.size());
   std::vector<Site> sites;
   for (const SiteLoad& load : loads_) sites.push_back(load.site);
