@@ -64,7 +64,8 @@ TEST(NormalFormer, KnowsEachStepAsItsOwnStagesSay) {
     const World& world = memory.growth().world();
     NormalFormer former(world);
     const auto words = [](const Form& form) {
-      return fmt::format("{:x} {}", form.hash, fmt::join(form.symbols.begin(), form.symbols.begin() + form.symbol_count, ","));
+      const auto last = form.symbols.begin() + form.symbol_count;
+      return fmt::format("{:x} {}", form.hash, fmt::join(form.symbols.begin(), last, ","));
     };
     std::set<MoveId> compared;
     for (std::uint64_t i = 0; i < 1500; ++i) {
