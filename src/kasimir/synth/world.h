@@ -82,11 +82,11 @@ struct Application {
 
 /// What a finished kernel needs of a move. Moves whose stages have the same sizes share it.
 struct MoveCosts {
-  std::vector<FreeTerm> macs, params, volumes;   ///< what depends on free symbols; volumes in elements
-  std::vector<WholeTerm> whole;                  ///< sizes with free symbols
-  const double* fixed = nullptr;  ///< what does not: rows of World::site_count() numbers by CostKind
-  const float* bounds = nullptr;  ///< Move::bounds
-  std::int32_t rule = no_id;      ///< which of the sizes break
+  std::vector<FreeTerm> macs, params, volumes;  ///< what depends on free symbols; volumes in elements
+  std::vector<WholeTerm> whole;                 ///< sizes with free symbols
+  const double* fixed = nullptr;                ///< what does not: rows of World::site_count() numbers by CostKind
+  const float* bounds = nullptr;                ///< Move::bounds
+  std::int32_t rule = no_id;                    ///< which of the sizes break
 
   [[nodiscard]] const double* fixed_of(CostKind kind, int sites) const {
     return fixed + static_cast<std::ptrdiff_t>(kind) * sites;
@@ -263,7 +263,8 @@ class World {
   [[nodiscard]] int steps_to_ready(const Shape& shape, bool careful) const;
   [[nodiscard]] std::vector<Argument> in_numbers(std::vector<Argument> written, int choice) const;
   [[nodiscard]] ArgumentsId plain(ArgumentsId written, int choice);
-  [[nodiscard]] Outcome<Shape> shape_after(int primitive, Operands operands, const std::vector<Argument>& numbers) const;
+  [[nodiscard]] Outcome<Shape> shape_after(int primitive, Operands operands,
+                                           const std::vector<Argument>& numbers) const;
   enum class Lead : std::uint8_t { nowhere, nearer, there };
   [[nodiscard]] Lead lead(int primitive, Operands operands, const std::vector<Argument>& written, int choice,
                           int before) const;
