@@ -31,6 +31,8 @@ Coord wrapped(Coord coord, const Size& extent) {
 }
 
 Coord Draft::fresh(AxisKind kind, const Size& extent) {
+  constexpr std::size_t usual = 8;  // what most stages have at most: no memory is moved
+  if (stage_.iters.empty()) stage_.iters.reserve(usual);
   stage_.iters.push_back({kind, extent});
   Coord coord;
   coord.terms.emplace_back(static_cast<int>(stage_.iters.size()) - 1, Size(1));
@@ -65,6 +67,8 @@ Coord Draft::reduced(AxisKind kind, const Size& extent) {
 }
 
 Expr Draft::push(BasicNode<Symbolic> node) {
+  constexpr std::size_t usual = 3;
+  if (stage_.nodes.empty()) stage_.nodes.reserve(usual);
   stage_.nodes.push_back(std::move(node));
   return {static_cast<int>(stage_.nodes.size()) - 1};
 }

@@ -21,9 +21,10 @@ Shape output_shape() {
 namespace {
 
 Call call_of(const Step& step, const std::vector<Shape>& shapes, const SiteSet& sites) {
-  std::vector<Shape> operands;
-  for (int operand : step.operands) operands.push_back(shapes[static_cast<std::size_t>(operand)]);
-  return {*step.primitive, std::move(operands), step.arguments, sites};
+  std::array<const Shape*, 2> operands{};
+  for (std::size_t i = 0; i < step.operands.size(); ++i)
+    operands[i] = &shapes[static_cast<std::size_t>(step.operands[i])];
+  return {*step.primitive, operands, step.arguments, sites};
 }
 
 Rejection at_step(const Rejection& reason, const Kernel& kernel, std::size_t step) {

@@ -53,18 +53,26 @@ struct Param {
   std::string_view brief;
   std::string_view fallback = "";  ///< text of the value that is meant when it is left out; empty: required
   std::span<const std::string_view> words = {};
+  bool shapes = true;  ///< false: the result's shape, and whether there is one, does not depend on it
 };
 
-/// One application of a primitive, as its record's functions see it.
+/// One application of a primitive, as its record's functions see it. Refers to what it is made of: a search makes
+/// millions of them.
 class Call {
  public:
-  Call(const Primitive& primitive, std::vector<Shape> operands, std::vector<Argument> arguments, const SiteSet& sites)
-      : primitive_(&primitive), operands_(std::move(operands)), arguments_(std::move(arguments)), sites_(&sites) {}
+  /// The second operand is nullptr where there is none. @pre everything lives as long as the call.
+  Call(const Primitive& primitive, std::array<const Shape*, 2> operands, const std::vector<Argument>& arguments,
+       const SiteSet& sites)
+      : primitive_(&primitive), operands_(operands), arguments_(&arguments), sites_(&sites) {}
+  /// Of one or two operands.
+  Call(const Primitive& primitive, const std::vector<Shape>& operands, const std::vector<Argument>& arguments,
+       const SiteSet& sites)
+      : Call(primitive, std::array{&operands[0], operands.size() > 1 ? &operands[1] : nullptr}, arguments, sites) {}
 
-  [[nodiscard]] const Shape& shape(int operand = 0) const { return operands_[static_cast<std::size_t>(operand)]; }
+  [[nodiscard]] const Shape& shape(int operand = 0) const { return *operands_[static_cast<std::size_t>(operand)]; }
   [[nodiscard]] const SiteSet& sites() const { return *sites_; }
   [[nodiscard]] const Primitive& primitive() const { return *primitive_; }
-  [[nodiscard]] const std::vector<Argument>& arguments() const { return arguments_; }
+  [[nodiscard]] const std::vector<Argument>& arguments() const { return *arguments_; }
 
   [[nodiscard]] const Size& size(int param) const { return std::get<Size>(argument(param)); }
   [[nodiscard]] const Numbers& numbers(int param) const { return std::get<Numbers>(argument(param)); }
@@ -73,10 +81,12 @@ class Call {
   [[nodiscard]] const Shape& axis_list(int param) const { return std::get<Shape>(argument(param)); }
 
  private:
-  [[nodiscard]] const Argument& argument(int param) const { return arguments_[static_cast<std::size_t>(param)]; }
+  [[nodiscard]] const Argument& argument(int param) const {
+    return (*arguments_)[static_cast<std::size_t>(param)];
+  }
   const Primitive* primitive_;
-  std::vector<Shape> operands_;
-  std::vector<Argument> arguments_;
+  std::array<const Shape*, 2> operands_;
+  const std::vector<Argument>* arguments_;
   const SiteSet* sites_;
 };
 

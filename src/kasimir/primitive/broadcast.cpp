@@ -60,7 +60,7 @@ void stages(const Call& call, StageBuilder& build) {
 Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
   const Shape& a = proposer.shape(0);
   const Shape& b = proposer.shape(1);
-  Offer offer{1.0, {{{Word{0}, 0.45}, {Word{1}, 0.1}, {Word{2}, 0.3}, {Word{3}, 0.1}, {Word{4}, 0.05}}}, {}};
+  std::vector<Substitution> substitutions;
   for (const Axis& axis : a) {
     const int i = find_axis(b, axis.kind);
     if (i < 0)
@@ -73,18 +73,19 @@ Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
       continue;
     // One substitution a step: a second one could contradict the first.
     const auto solution = solve_equal(axis.extent, extent, proposer.sites);
-    if (!solution || !offer.substitutions.empty())
+    if (!solution || !substitutions.empty())
       return Rejection{"broadcast: shape matching solves the extents", proposer.sites.explain([&] {
                          return fmt::format("{}={} against {}", axis_letter(axis.kind), axis.extent.str(),
                                             extent.str());
                        })};
-    offer.substitutions.push_back(*solution);
+    substitutions.push_back(*solution);
   }
-  return std::vector<Offer>{std::move(offer)};
+  std::vector<Option> operation{{Word{0}, 0.45}, {Word{1}, 0.1}, {Word{2}, 0.3}, {Word{3}, 0.1}, {Word{4}, 0.05}};
+  return std::vector<Offer>{{1.0, {std::move(operation)}, std::move(substitutions)}};
 }
 
 constexpr std::string_view operations[] = {"add", "sub", "mul", "max", "min"};
-constexpr Param params[] = {{"op", ParamKind::word, "add, sub, mul, max or min", "add", operations}};
+constexpr Param params[] = {{"op", ParamKind::word, "add, sub, mul, max or min", "add", operations, false}};
 
 }  // namespace
 

@@ -45,7 +45,7 @@ Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
 
 constexpr std::string_view ways[] = {"mean", "max", "sum"};
 constexpr Param params[] = {{"axes", ParamKind::axes, "axes that disappear"},
-                            {"by", ParamKind::word, "mean, max or sum", "mean", ways}};
+                            {"by", ParamKind::word, "mean, max or sum", "mean", ways, false}};
 
 }  // namespace
 

@@ -130,11 +130,19 @@ void stages(const Call& call, StageBuilder& build) {
 Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
   std::vector<Offer> all;
   const auto word = [](int index) { return Word{static_cast<std::uint8_t>(index)}; };
-  for (int left : {by_channels, by_positions, by_token}) {
-    for (int right : {by_channels, by_positions, by_token}) {
-      const Shape a = side_of(proposer.shape(0), left);
-      const Shape b = side_of(proposer.shape(1), right);
-      if (a.empty() || b.empty() || !proposer.sites.equal(volume(a), volume(b))) continue;
+  constexpr std::array sides{by_channels, by_positions, by_token};
+  std::array<std::array<std::optional<Size>, sides.size()>, 2> points;  // of each operand's sides; none: no axis
+  for (int i = 0; i < 2; ++i)
+    for (const int side : sides)
+      for (const Axis& axis : proposer.shape(i)) {
+        std::optional<Size>& product = points[static_cast<std::size_t>(i)][static_cast<std::size_t>(side)];
+        if (side_kinds(side).has(axis.kind)) product = product ? *product * axis.extent : axis.extent;
+      }
+  for (const int left : sides) {
+    for (const int right : sides) {
+      const auto& a = points[0][static_cast<std::size_t>(left)];
+      const auto& b = points[1][static_cast<std::size_t>(right)];
+      if (!a || !b || !proposer.sites.equal(*a, *b)) continue;
       std::vector<Option> softmax{{word(0), 0.6}};
       if (!proposer.closing) softmax.push_back({word(1), 0.4});
       all.push_back({1.0, {{{word(left)}}, {{word(right)}}, std::move(softmax)}, {}});

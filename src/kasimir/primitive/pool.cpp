@@ -35,7 +35,7 @@ Outcome<std::vector<Offer>> offers(const Proposer& proposer) {
 }
 
 constexpr std::string_view ways[] = {"mean", "max"};
-constexpr Param params[] = {{"by", ParamKind::word, "mean or max", "mean", ways}};
+constexpr Param params[] = {{"by", ParamKind::word, "mean or max", "mean", ways, false}};
 
 }  // namespace
 

@@ -300,7 +300,8 @@ bool Size::bound_by(const Binding& binding) const {
 }
 
 bool Size::whole_at(const Binding& binding) const {
-  if (const auto quick = quick_at(binding)) return quick->num % quick->den == 0 && quick->num / quick->den >= 1;
+  if (const auto quick = quick_at(binding))
+    return quick->num >= 1 && (quick->den == 1 || quick->num % quick->den == 0);
   return extent_at(binding).ok();
 }
 

@@ -6,11 +6,47 @@
 
 namespace kasimir {
 
-/// The same where one step is left after the move: it must make the output within both bounds.
+/// Whether `ends` is true of the shapes of some operands that the last step may have after the move, which leaves so
+/// many tensors open.
+template <typename Ends>
+bool Growth::any_last_step(const Move& move, Tensors operands, int opens, Ends ends) const {
+  if (opens > 2) return false;
+  if (opens == 1 && ends(Operands{move.result, no_id})) return true;
+  std::array<ShapeId, GrowthLimits::most_primitives + 1> tried;
+  std::size_t tries = 0;
+  for (int i = 0; i < state_.nodes; ++i) {
+    const auto tensor = static_cast<std::int16_t>(i);
+    const ShapeId shape = state_.node[static_cast<std::size_t>(i)].shape;
+    // A tensor that the move leaves open must be the other operand; where there is none, any earlier one may be.
+    const bool may_be = opens == 1 || (is_open(tensor) && tensor != operands[0] && tensor != operands[1]);
+    if (!may_be || std::find(tried.begin(), tried.begin() + static_cast<std::ptrdiff_t>(tries), shape) !=
+                       tried.begin() + static_cast<std::ptrdiff_t>(tries))
+      continue;
+    if (ends(Operands{move.result, shape}) || ends(Operands{shape, move.result})) return true;
+    tried[tries++] = shape;
+  }
+  return false;
+}
+
+/// With one step left after the move: whether that may make the output, as far as shapes tell and the move's stages are
+/// not needed. Where a free size may get a value, only trying it tells.
+bool Growth::may_end(const Move& outline, Tensors operands, int slack) const {
+  bool free = world_->shape(outline.result).free;
+  int opens = 1;
+  for_each_left(operands, [&](std::int16_t /*tensor*/, const Node& node) {
+    ++opens;
+    free = free || world_->shape(node.shape).free;
+  });
+  return (free && slack >= 0) ||
+         any_last_step(outline, operands, opens, [&](Operands shapes) { return world_->may_end(shapes, choice_); });
+}
+
+/// The rule that says why the last step after the move cannot make the output within both bounds, or none.
 template <typename Broken>
 std::int32_t Growth::cannot_end_now(const Move& move, Tensors operands, int opens, const Broken& broken) {
-  std::int32_t rule = rules_.end;
-  const auto ends = [&](Operands shapes) {
+  std::int32_t rule = opens > 2 ? rules_.reach : rules_.end;
+  const bool ends = any_last_step(move, operands, opens, [&](Operands shapes) {
+    if (!world_->may_end(shapes, choice_)) return false;
     return std::ranges::any_of(world_->closers(shapes, choice_).moves, [&](const WrittenMove& closer) {
       const ShapeId result = world_->move(closer.move).result;
       if (result == no_id || !world_->shape(result).output) return false;
@@ -20,25 +56,8 @@ std::int32_t Growth::cannot_end_now(const Move& move, Tensors operands, int open
       if (broken_here == rules_.low) rule = rules_.low;
       return broken_here == no_id;
     });
-  };
-  const auto ends_with = [&](ShapeId other) { return ends({move.result, other}) || ends({other, move.result}); };
-  if (opens > 2) return rules_.reach;
-  if (opens == 1 && ends({move.result, no_id})) return no_id;
-  std::array<ShapeId, GrowthLimits::most_primitives + 1> tried;
-  std::size_t tries = 0;
-  for (int i = 0; i < state_.nodes; ++i) {
-    const auto tensor = static_cast<std::int16_t>(i);
-    const ShapeId shape = state_.node[static_cast<std::size_t>(i)].shape;
-    if (std::find(tried.begin(), tried.begin() + static_cast<std::ptrdiff_t>(tries), shape) !=
-        tried.begin() + static_cast<std::ptrdiff_t>(tries))
-      continue;
-    // A tensor that the move leaves open must be the other operand; where there is none, any earlier one may be.
-    const bool may_be = opens == 1 || (is_open(tensor) && tensor != operands[0] && tensor != operands[1]);
-    if (!may_be) continue;
-    if (ends_with(shape)) return no_id;
-    tried[tries++] = shape;
-  }
-  return rule;
+  });
+  return ends ? no_id : rule;
 }
 
 /// The rule that says why, after the move, what closes the open tensors does not fit the budget, as far as one step for

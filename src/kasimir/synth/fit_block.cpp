@@ -371,6 +371,7 @@ KASIMIR_PART void move_by_bisection(const FitBlock& b, std::size_t symbol, const
   Lanes outside = down ? b.least(symbol) : most;
   Lanes aim = outside;
   for (int step = 0; step <= halvings; ++step) {
+    std::int64_t open = 0;
     SiteMask here;
     here.fill(-1);
     snap(b, symbol, aim, all_symbols, widths, widths.of[symbol], here);
@@ -382,7 +383,10 @@ KASIMIR_PART void move_by_bisection(const FitBlock& b, std::size_t symbol, const
       if (fits && !nothing_new) good.at[i] = value;
       (fits || nothing_new ? inside : outside).at[i] = aim.at[i];
       aim.at[i] = (inside.at[i] + outside.at[i]) / 2;
+      // Between aims with the same whole part there is no other value.
+      open |= round_down(inside.at[i]) != round_down(outside.at[i]) ? 1 : 0;
     }
+    if (open == 0) break;
   }
   widths.of[symbol] = good;
 }

@@ -247,12 +247,14 @@ bool Growth::consider(WrittenMove written, Tensors operands, int left) {
   const Move& outline = world_->move(written.move);
   if (!outline.legal()) return refuse(outline.rule);
   const std::uint64_t missing = missing_after(outline);
-  const int slack = left - 1 - std::max(distance(false, &outline, operands), std::popcount(missing));
+  const int required = missing == 0 ? 0 : std::popcount(missing);  // a call where the machine may lack it
+  const int slack = left - 1 - std::max(distance(false, &outline, operands), required);
   // With one step left all that could end the kernel is known: the estimate, which counts a step for each of two
   // tensors that one step may make ready together, is not asked.
-  if (slack < 0 && (left != 2 || std::popcount(missing) > 1)) return refuse(rules_.reach);
+  if (slack < 0 && (left != 2 || required > 1)) return refuse(rules_.reach);
   if (repeats(outline, written.move, operands)) return refuse(rules_.repeat);
   if (width_after(operands) > limits_->max_width) return refuse(rules_.width);
+  if (left == 2 && !may_end(outline, operands, slack)) return refuse(rules_.reach);
   const Move move = world_->whole_move(written.move);
   if (!move.legal()) return refuse(move.rule);
   if (const std::int32_t rule = too_dear(move); rule != no_id) return refuse(rule);
@@ -267,14 +269,20 @@ bool Growth::consider(WrittenMove written, Tensors operands, int left) {
 }
 
 void Growth::take(WrittenMove written, const Move& move, Tensors operands) {
-  state_.steps[static_cast<std::size_t>(state_.nodes) - 1] = {written, operands};
+  take({written, operands}, move,
+       {move.result, move.least_steps, move.sure_steps, move.full, nonnegative(written.move, operands)});
+}
+
+void Growth::take(const GrownStep& step, const Move& move, const Node& result) {
+  state_.steps[static_cast<std::size_t>(state_.nodes) - 1] = step;
   int kept = 0;
   for (int i = 0; i < state_.opens; ++i) {
     const std::int16_t tensor = state_.open[static_cast<std::size_t>(i)];
-    if (tensor != operands[0] && tensor != operands[1]) state_.open[static_cast<std::size_t>(kept++)] = tensor;
+    if (tensor != step.operands[0] && tensor != step.operands[1])
+      state_.open[static_cast<std::size_t>(kept++)] = tensor;
   }
   state_.opens = kept;
-  push({move.result, move.least_steps, move.sure_steps, move.full, nonnegative(written.move, operands)});
+  push(result);
   for (std::size_t i = 0; i < bounds_.size(); ++i) bounds_[i] += move.bounds[i];
   state_.open_symbols = std::max<int>(state_.open_symbols, move.open_symbols);
 }
@@ -293,10 +301,11 @@ bool Growth::substitute_and_consider(std::span<const Substitution> by, int primi
   clear(before.missing);
   for (int i = 0; i + 1 < before.nodes; ++i) {
     const GrownStep& step = before.steps[static_cast<std::size_t>(i)];
-    const Move& old = world_->move(step.written.move);
-    const WrittenMove written = old.open_symbols == 0
-                                    ? step.written
-                                    : world_->substituted(step.written, shapes_of(step.operands), all, choice_);
+    if (const Move& old = world_->move(step.written.move); old.open_symbols == 0) {
+      take(step, old, before.node[static_cast<std::size_t>(i) + 1]);
+      continue;
+    }
+    const WrittenMove written = world_->substituted(step.written, shapes_of(step.operands), all, choice_);
     const Move move = world_->move(written.move);
     if (!move.legal()) {
       refuse(move.rule);
@@ -357,7 +366,7 @@ int Growth::grow_step(Rng& rng, int left) {
   constexpr int few_tries = 3;
   int free_tries = many_tries;
   if (distance(true, nullptr, nothing) >= left) free_tries = few_tries;
-  const int needed = std::popcount(state_.missing);
+  const int needed = state_.missing == 0 ? 0 : std::popcount(state_.missing);
   if (std::max(distance(false, nullptr, nothing), needed) >= left) free_tries = 0;
   const auto primitives = static_cast<int>(operand_counts_.size());
   for (int i = 0; i < free_tries; ++i) {

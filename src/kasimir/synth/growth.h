@@ -154,6 +154,7 @@ class Growth {
   bool substitute_and_consider(std::span<const Substitution> by, int primitive, ArgumentsId arguments, Tensors operands,
                                int left);
   void take(WrittenMove written, const Move& move, Tensors operands);
+  void take(const GrownStep& step, const Move& move, const Node& result);
   void push(const Node& node);
   [[nodiscard]] const Move& known(MoveId id) const;
   [[nodiscard]] bool wastes(MoveId producer, MoveId consumer) const;
@@ -162,6 +163,9 @@ class Growth {
   [[nodiscard]] int distance(bool careful, const Move* next, Tensors consumed) const;
   [[nodiscard]] std::int32_t too_dear(const Move& move) const;
   [[nodiscard]] bool dear_enough(const Move& move) const;
+  template <typename Ends>
+  [[nodiscard]] bool any_last_step(const Move& move, Tensors operands, int opens, Ends ends) const;
+  [[nodiscard]] bool may_end(const Move& outline, Tensors operands, int slack) const;
   template <typename Broken>
   [[nodiscard]] std::int32_t cannot_end_now(const Move& move, Tensors operands, int opens, const Broken& broken);
   [[nodiscard]] std::int32_t cannot_end(MoveId id, Tensors operands, int left, int slack);

@@ -46,7 +46,7 @@ void World::add_bounds(float* bounds, const FreeTerm& term, int row) const {
 
 void World::add_matched(MoveId id, const ShapeFacts& matched, float* sum) const {
   const MoveCosts& more = costs(id);
-  const auto add = [&](const std::vector<double>& fixed, const std::vector<FreeTerm>& free, int row) {
+  const auto add = [&](const double* fixed, const std::vector<FreeTerm>& free, int row) {
     float* at = sum + static_cast<std::ptrdiff_t>(row) * lanes_;
     for (std::size_t site = 0; site < loads_.size(); ++site) {
       double cost = fixed[site];
@@ -54,8 +54,8 @@ void World::add_matched(MoveId id, const ShapeFacts& matched, float* sum) const 
       at[site] += static_cast<float>(cost);
     }
   };
-  if (more.any_macs) add(more.fixed_macs, more.macs, macs_row);
-  if (more.any_params) add(more.fixed_params, more.params, params_row);
+  add(more.fixed_of(CostKind::macs, site_count()), more.macs, macs_row);
+  add(more.fixed_of(CostKind::params, site_count()), more.params, params_row);
 }
 
 /// The least that the term costs at a site; the symbol of `matched`, if any, has the value that it must have.
@@ -160,25 +160,27 @@ std::int32_t World::costs_of(const Graph& graph) {
   return found->second;
 }
 
-float* World::new_bounds() {
-  constexpr std::size_t block = 32768;  // at four sites they fill one large page
-  const std::size_t size = no_bounds_.size();
+template <typename Number>
+Number* World::new_rows(std::vector<HugeVector<Number>>& blocks, std::size_t size) {
+  constexpr std::size_t block = 32768;  // bounds at four sites fill one large page
   if ((costs_.size() - 1) % block == 0) {
-    bounds_.emplace_back();
-    bounds_.back().reserve(block * size);  // never moved: moves point there
+    blocks.emplace_back();
+    blocks.back().reserve(block * size);  // never moved: moves point there
   }
-  const std::size_t first = bounds_.back().size();
-  bounds_.back().resize(first + size, 0.0F);
-  return bounds_.back().data() + first;
+  const std::size_t first = blocks.back().size();
+  blocks.back().resize(first + size, Number{0});
+  return blocks.back().data() + first;
 }
 
 /// Costs and conditions, from the stages. @pre `costs` is the last of costs_.
 void World::measure(const Graph& graph, MoveCosts& costs) {
   const Cost total = cost(graph);
-  float* bounds = new_bounds();
+  float* bounds = new_rows(bounds_, no_bounds_.size());
+  double* all_fixed = new_rows(fixed_, cost_kinds * loads_.size());
   costs.bounds = bounds;
-  const auto add = [&](const SizeSum& sum, int row, std::vector<FreeTerm>& free, std::vector<double>& fixed) {
-    fixed.assign(loads_.size(), 0.0);
+  costs.fixed = all_fixed;
+  const auto fixed_of = [&](CostKind kind) { return all_fixed + static_cast<std::size_t>(kind) * loads_.size(); };
+  const auto add = [&](const SizeSum& sum, int row, std::vector<FreeTerm>& free, double* fixed) {
     for (const Size& size : sum.terms()) {
       FreeTerm one = term(size);
       add_bounds(bounds, one, row);
@@ -188,10 +190,9 @@ void World::measure(const Graph& graph, MoveCosts& costs) {
         for (std::size_t site = 0; site < loads_.size(); ++site) fixed[site] += one.factor[site];
       }
     }
-    return !sum.is_zero();
   };
-  costs.any_macs = add(total.macs, macs_row, costs.macs, costs.fixed_macs);
-  costs.any_params = add(total.params, params_row, costs.params, costs.fixed_params);
+  add(total.macs, macs_row, costs.macs, fixed_of(CostKind::macs));
+  add(total.params, params_row, costs.params, fixed_of(CostKind::params));
   for (const Size& size : whole_sizes(graph)) {
     if (size.has_free()) {
       costs.whole.push_back(whole_term(size));
@@ -199,7 +200,7 @@ void World::measure(const Graph& graph, MoveCosts& costs) {
       costs.rule = rule_id("every extent is a whole number at every site");
     }
   }
-  costs.fixed_bytes.assign(loads_.size(), 0.0);
+  double* const fixed_bytes = fixed_of(CostKind::bytes);
   for (const Stage& stage : graph.stages) {
     const Size volume = volume_of(graph, stage);
     FreeTerm elements = term(volume);
@@ -207,7 +208,7 @@ void World::measure(const Graph& graph, MoveCosts& costs) {
       costs.volumes.push_back(std::move(elements));
     } else {
       for (std::size_t site = 0; site < loads_.size(); ++site)
-        costs.fixed_bytes[site] += bytes_per_element * elements.factor[site];
+        fixed_bytes[site] += bytes_per_element * elements.factor[site];
     }
     if (sites_.largest(volume) > static_cast<double>(options_.most_elements))
       costs.rule = rule_id("memory: no tensor is too large");

@@ -254,9 +254,25 @@ WrittenMove World::sketch(int primitive, Operands operands, const MoveTable& tab
   return slots_[slot];
 }
 
-/// The closing moves of one primitive. Whether they depend on the choice symbols.
+/// Whether the result, if the shapes allow it, is nearer to the output than the operands are, `before` steps from it.
+/// The application is not remembered for having been asked about.
+World::Lead World::lead(int primitive, Operands operands, const std::vector<Argument>& written, int choice,
+                        int before) const {
+  auto result = std::ranges::any_of(written, has_choice)
+                    ? shape_after(primitive, operands, in_numbers(written, choice))
+                    : shape_after(primitive, operands, written);
+  if (!result.ok()) return Lead::nowhere;
+  const ShapeFacts after = facts_of(*std::move(result));
+  // A step from the output's shape to itself ends a kernel too: it may be what its lower bounds still lack.
+  const bool surer = operands[1] == no_id && after.sure_steps < shape(operands[0]).sure_steps;
+  if (after.output && (before == 0 || after.least_steps < before)) return Lead::there;
+  return after.least_steps < before || surer ? Lead::nearer : Lead::nowhere;
+}
+
+/// The closing moves of one primitive; without `weights` only whether some of them end. Whether they depend on the
+/// choice symbols.
 bool World::close(int primitive, Operands operands, int choice, int before, Closers& closers,
-                  std::vector<double>& weights) {
+                  std::vector<double>* weights) {
   const Primitive& record = *catalog_[static_cast<std::size_t>(primitive)];
   auto offers = record.offers(proposer(primitive, operands, 0, true));
   if (!offers.ok()) return false;
@@ -264,28 +280,35 @@ bool World::close(int primitive, Operands operands, int choice, int before, Clos
   const bool unary = operands[1] == no_id;
   for (Offer& offer : *offers) {
     if (!offer.substitutions.empty()) {
-      closers.matches.push_back({primitive, std::move(offer)});
+      if (weights != nullptr) closers.matches.push_back({primitive, std::move(offer)});
       continue;
     }
+    for (const auto& options : offer.options)
+      by_choice = by_choice || std::ranges::any_of(options, has_choice, &Option::value);
     std::size_t combinations = 1;
     for (const auto& options : offer.options) combinations *= options.size();
     std::vector<Argument> arguments(offer.options.size(), Word{});
+    Lead leads = Lead::nowhere;
     for (std::size_t k = 0; k < combinations; ++k) {
       std::size_t rest = k;
-      for (std::size_t p = offer.options.size(); p-- > 0; rest /= offer.options[p].size())
-        arguments[p] = offer.options[p][rest % offer.options[p].size()].value;
-      by_choice = by_choice || std::ranges::any_of(arguments, has_choice);
+      bool new_shape = k == 0;
+      for (std::size_t p = offer.options.size(); p-- > 0; rest /= offer.options[p].size()) {
+        const Argument& value = offer.options[p][rest % offer.options[p].size()].value;
+        new_shape = new_shape || (record.params[p].shapes && value != arguments[p]);
+        arguments[p] = value;
+      }
+      if (new_shape) leads = lead(primitive, operands, arguments, choice, before);
+      if (leads == Lead::nowhere) continue;
+      if (weights == nullptr) {
+        closers.ends = closers.ends || leads == Lead::there;
+        continue;
+      }
       const ArgumentsId written = intern(arguments);
-      const ShapeId result = result_of(primitive, operands, written, choice);
-      if (result == no_id) continue;
-      const ShapeFacts& after = shape(result);
-      // A step from the output's shape to itself ends a kernel too: it may be what its lower bounds still lack.
-      const bool surer = unary && after.sure_steps < shape(operands[0]).sure_steps;
-      if (after.least_steps >= before && !surer && !(before == 0 && after.output)) continue;
       const MoveId id = sketch(primitive, operands, written, choice);
       if (unary && !whole_move(id).legal()) continue;
       closers.moves.push_back({id, written});
-      weights.push_back(record.closing_weight / static_cast<double>(combinations));
+      closers.ends = closers.ends || leads == Lead::there;
+      weights->push_back(record.closing_weight / static_cast<double>(combinations));
     }
   }
   return by_choice;
@@ -303,16 +326,24 @@ void World::bound(Closers& closers) {
   }
 }
 
-std::int32_t World::make_closers(Operands operands, int choice, bool& by_choice) {
+/// Those of all primitives, as close() of one.
+bool World::close(Operands operands, int choice, Closers& closers, std::vector<double>* weights) {
   const bool unary = operands[1] == no_id;
   const int before = shape(operands[0]).least_steps + (unary ? 0 : shape(operands[1]).least_steps + 1);
-  Closers closers;
-  std::vector<double> weights;
+  bool by_choice = false;
   for (std::size_t p = 0; p < catalog_.size(); ++p) {
     const bool closes = options_.weights[p] > 0.0 && catalog_[p]->closing_weight > 0.0;
     if (!closes || catalog_[p]->operands != (unary ? 1 : 2)) continue;
     if (close(static_cast<int>(p), operands, choice, before, closers, weights)) by_choice = true;
   }
+  return by_choice;
+}
+
+std::int32_t World::make_closers(Operands operands, int choice, bool& by_choice) {
+  const bool unary = operands[1] == no_id;
+  Closers closers;
+  std::vector<double> weights;
+  by_choice = close(operands, choice, closers, &weights);
   double total = 0.0;
   for (const double weight : weights) total += weight;
   double upto = 0.0;
@@ -343,6 +374,32 @@ const Closers& World::closers(Operands operands, int choice) {
   if (by_choice || !unary)
     closer_ids_.insert_or_assign(key(operands, 0, by_choice ? static_cast<std::uint64_t>(choice) : any), id);
   return closers_[static_cast<std::size_t>(id)];
+}
+
+bool World::may_end(Operands operands, int choice) {
+  if (operands[1] == no_id) return closers(operands, choice).ends;
+  // Most do not depend on the choice symbols: they stand under the choice `any`, those that do leave a mark there.
+  constexpr int any = -1;
+  constexpr std::uint8_t depends = 2;
+  const auto name = [&](int of) {
+    return static_cast<std::uint64_t>(operands[0]) << 37U | static_cast<std::uint64_t>(operands[1]) << 10U |
+           static_cast<std::uint64_t>(of + 1);
+  };
+  const auto answer = [&](int of) {
+    const std::uint64_t key = name(of);
+    std::uint64_t& asked = asked_ends_[mix_bits(key) % most_asked];
+    if (asked >> 2U == key) return static_cast<std::uint8_t>(asked & 3U);
+    const auto [found, is_new] = ends_.try_emplace(key, std::uint8_t{0});
+    if (is_new) {
+      Closers closers;
+      const bool by_choice = close(operands, choice, closers, nullptr);
+      found.value() = of == any && by_choice ? depends : closers.ends ? 1 : 0;
+    }
+    asked = key << 2U | found->second;
+    return found->second;
+  };
+  const std::uint8_t always = answer(any);
+  return (always == depends ? answer(choice) : always) == 1;
 }
 
 }  // namespace kasimir

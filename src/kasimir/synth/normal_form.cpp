@@ -18,13 +18,13 @@ FlatKernel flatten(const Kernel& kernel, StepTable& steps) {
   const auto shapes = infer_shapes(kernel, steps.sites()).value();
   FlatKernel flat;
   for (const Step& step : kernel.steps) {
-    std::vector<Shape> operands;
+    std::array<const Shape*, 2> operands{};
     std::array<std::int16_t, 2> nodes{-1, -1};
     for (std::size_t i = 0; i < step.operands.size(); ++i) {
-      operands.push_back(shapes[static_cast<std::size_t>(step.operands[i])]);
+      operands[i] = &shapes[static_cast<std::size_t>(step.operands[i])];
       nodes[i] = static_cast<std::int16_t>(step.operands[i]);
     }
-    const Call call(*step.primitive, std::move(operands), step.arguments, steps.sites());
+    const Call call(*step.primitive, operands, step.arguments, steps.sites());
     const StepId id = steps.intern(step_facts(one_step_graph(call), steps.sites()));
     flat.add(steps, id, nodes, static_cast<std::int16_t>(&step - kernel.steps.data()));
   }
@@ -57,8 +57,41 @@ Normalised written(const FlatKernel& flat, const Kernel& from) {
 StepId NormalFormer::step(MoveId id) {
   const auto index = static_cast<std::size_t>(id);
   if (index >= of_move_.size()) of_move_.resize(world_->move_count(), -1);
-  if (of_move_[index] < 0) of_move_[index] = steps_.intern(step_facts(world_->graph(id), world_->sites()));
+  if (of_move_[index] < 0) of_move_[index] = work_out(id);
   return of_move_[index];
+}
+
+/// What a step with one operand does is the same for all extents of the axes that it passes on, so that few of them are
+/// read off their stages. (Whether an axis still has the site's stride decides what is done to it.)
+StepId NormalFormer::work_out(MoveId id) {
+  const Application& applied = world_->application(id);
+  StepFacts facts;
+  const auto read = [&] { facts = step_facts(world_->graph(id), world_->sites()); };
+  if (applied.operands[1] != no_id) {
+    read();
+    return steps_.intern(std::move(facts));
+  }
+  const Shape& operand = world_->shape(applied.operands[0]).shape;
+  std::uint64_t name = mix_bits(static_cast<std::uint64_t>(world_->move(id).primitive) << 32U |
+                                static_cast<std::uint32_t>(applied.arguments));
+  for (const Axis& axis : operand)
+    name = mix_bits(name ^ (static_cast<std::uint64_t>(axis.kind) << 8U | (axis.extent.has(Symbol::s) ? 1U : 0U)));
+  const auto with_extents = [&](AxisMask touched) {
+    std::uint64_t key = name;
+    for (const Axis& axis : operand)
+      if ((touched & axis_bit(axis.kind)) != 0) key = mix_bits(key ^ axis.extent.hash());
+    return key;
+  };
+  const auto [mask, is_new] = touched_.try_emplace(name, AxisMask{0});
+  if (!is_new)
+    if (const auto found = by_touched_.find(with_extents(mask->second)); found != by_touched_.end())
+      return found->second;
+  read();
+  mask.value() = static_cast<AxisMask>(mask->second | facts.touched());
+  const std::uint64_t key = with_extents(mask->second);
+  const StepId step = steps_.intern(std::move(facts));
+  by_touched_.emplace(key, step);
+  return step;
 }
 
 Identity NormalFormer::identity(std::span<const GrownStep> grown) {

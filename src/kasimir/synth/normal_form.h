@@ -33,10 +33,15 @@ class NormalFormer {
     std::size_t operator()(std::uint64_t key) const { return mix_bits(key); }
   };
   StepId step(MoveId move);
+  StepId work_out(MoveId move);
 
   const World* world_;
   StepTable steps_;
   HugeVector<StepId> of_move_;  ///< -1: not worked out yet
+  /// Of steps with one operand, by primitive, arguments and the operand's axes: those that such steps touch; and by
+  /// that and these axes' extents, the step.
+  tsl::robin_map<std::uint64_t, AxisMask, Mix> touched_;
+  tsl::robin_map<std::uint64_t, StepId, Mix> by_touched_;
   tsl::robin_map<std::uint64_t, std::int8_t, Mix, std::equal_to<std::uint64_t>,
                  HugePageAllocator<std::pair<std::uint64_t, std::int8_t>>>
       wastes_;  ///< -1: none

@@ -73,7 +73,8 @@ struct SampleMemory::Place {
   Growth growth;
   FitProblem problem;
   FitSolution solution;
-  std::vector<double> bytes;
+  std::vector<double> bytes;                           ///< of one term
+  std::array<std::vector<double>, cost_kinds> fixed;  ///< by site
   Place(const Sampler& sampler, const std::vector<double>& weights, const std::vector<Binding>& choices)
       : world(sampler.catalog(), sampler.sites(),
               {sampler.options().solver.lane, sampler.options().solver.most_elements,
@@ -156,12 +157,15 @@ void Sampler::pose(SampleMemory::Place& place) const {
   const Growth& growth = place.growth;
   FitProblem& problem = place.problem;
   problem.reset(static_cast<std::uint8_t>((1U << static_cast<unsigned>(growth.open_symbols())) - 1U));
-  constexpr Powers none{};
+  for (auto& sum : place.fixed) sum.assign(sites_.size(), 0.0);
+  const int sites = place.world.site_count();
   for (const GrownStep& step : growth.steps()) {
     const MoveCosts& details = place.world.costs(step.written.move);
-    if (details.any_macs) problem.add_macs(none, details.fixed_macs);
-    if (details.any_params) problem.add_params(none, details.fixed_params);
-    if (options_.budget.bytes.given()) problem.add_bytes(none, details.fixed_bytes);
+    for (const CostKind kind : all_cost_kinds) {
+      std::vector<double>& sum = place.fixed[static_cast<std::size_t>(kind)];
+      const double* const costs = details.fixed_of(kind, sites);
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += costs[i];
+    }
     if (growth.world().move(step.written.move).open_symbols == 0) continue;
     for (const FreeTerm& term : details.macs) problem.add_macs(term.powers, term.factor);
     for (const FreeTerm& term : details.params) problem.add_params(term.powers, term.factor);
@@ -174,6 +178,9 @@ void Sampler::pose(SampleMemory::Place& place) const {
     }
     for (const WholeTerm& term : details.whole) problem.require_whole(term.powers, term.num, term.den);
   }
+  for (const CostKind kind : all_cost_kinds)
+    if (kind != CostKind::bytes || options_.budget.bytes.given())
+      problem.add_cost(kind, Powers{}, place.fixed[static_cast<std::size_t>(kind)]);
 }
 
 std::optional<Rejection> Sampler::unwanted(const View& view) const {

@@ -21,6 +21,12 @@ int open_symbols(const Shape& shape) {
   return most;
 }
 
+std::uint64_t hash_of(const Shape& shape) {
+  std::uint64_t hash = shape.size();
+  for (const Axis& axis : shape) hash = mix_bits(hash ^ axis.extent.hash() ^ static_cast<std::uint64_t>(axis.kind));
+  return hash;
+}
+
 bool has_rows_and_columns(const Shape& shape) {
   return find_axis(shape, AxisKind::height) >= 0 && find_axis(shape, AxisKind::width) >= 0;
 }
@@ -40,15 +46,12 @@ std::uint64_t hash_of(const Argument& argument) {
   } else if (const auto* word = std::get_if<Word>(&argument)) {
     add(word->index);
   } else {
-    for (const Axis& axis : std::get<Shape>(argument)) {
-      add(static_cast<std::uint64_t>(axis.kind));
-      add(axis.extent.hash());
-    }
+    add(hash_of(std::get<Shape>(argument)));
   }
   return hash;
 }
 
-std::size_t World::Hash::operator()(const Shape& shape) const { return hash_of(Argument(shape)); }
+std::size_t World::Hash::operator()(const Shape& shape) const { return hash_of(shape); }
 
 std::size_t World::Hash::operator()(const std::vector<Argument>& arguments) const {
   std::uint64_t hash = arguments.size();
@@ -64,7 +67,8 @@ std::size_t World::Hash::operator()(const std::vector<Size>& sizes) const {
 
 World::World(Catalog catalog, std::span<const SiteLoad> loads, Options options)
     : catalog_(catalog), loads_(loads.begin(), loads.end()), options_(std::move(options)) {
-  KASIMIR_CHECK(catalog.size() <= 256 && !options_.choices.empty() && options_.weights.size() == catalog.size(),
+  KASIMIR_CHECK(catalog.size() <= 256 && !options_.choices.empty() && options_.choices.size() <= 512 &&
+                    options_.weights.size() == catalog.size(),
                 "{} primitives, {} choices", catalog.size(), options_.choices.size());
   std::vector<Site> sites;
   for (const SiteLoad& load : loads_) sites.push_back(load.site);
@@ -112,12 +116,17 @@ int World::steps_to_ready(const Shape& shape, bool careful) const {
   return strided || channels_wrong ? 1 : 0;
 }
 
-ShapeId World::intern(const Shape& symbolic) {
+/// The only way to write a shape in a world.
+Shape World::canonical(Shape shape) const {
+  std::ranges::sort(shape, {}, &Axis::kind);
+  for (Axis& axis : shape) axis.extent = canonical(axis.extent);
+  return shape;
+}
+
+ShapeFacts World::facts_of(Shape symbolic) const {
   ShapeFacts facts;
-  facts.shape = symbolic;
-  std::ranges::sort(facts.shape, {}, &Axis::kind);
-  for (Axis& axis : facts.shape) axis.extent = canonical(axis.extent);
-  if (const auto found = shape_ids_.find(facts.shape); found != shape_ids_.end()) return found->second;
+  facts.shape = canonical(std::move(symbolic));
+  if (const auto found = shape_ids_.find(facts.shape); found != shape_ids_.end()) return shape(found->second);
   facts.full = has_rows_and_columns(facts.shape);
   facts.free = open_symbols(facts.shape) > 0;
   const Shape wanted = output_shape();
@@ -135,6 +144,12 @@ ShapeId World::intern(const Shape& symbolic) {
     facts.to_match = static_cast<std::int8_t>(i);
     facts.match_ratio = static_cast<float>(1.0 / rest.coefficient().value());
   }
+  return facts;
+}
+
+ShapeId World::intern(const Shape& symbolic) {
+  ShapeFacts facts = facts_of(symbolic);
+  if (const auto found = shape_ids_.find(facts.shape); found != shape_ids_.end()) return found->second;
   const auto id = static_cast<ShapeId>(shapes_.size());
   shape_ids_.emplace(facts.shape, id);
   shapes_.push_back(std::move(facts));
@@ -205,18 +220,21 @@ MoveId World::apply(int primitive, Operands operands, ArgumentsId written, int c
 }
 
 /// Numbers in place of choice symbols, so that what does not depend on them is worked out once for all their values.
-ArgumentsId World::plain(ArgumentsId written, int choice) {
-  const Key by_text = key({written, choice}, 0, 0);
-  if (const auto found = written_ids_.find(by_text); found != written_ids_.end()) return found->second;
-  std::vector<Argument> numbers = arguments(written);
+std::vector<Argument> World::in_numbers(std::vector<Argument> written, int choice) const {
   const Binding& values = options_.choices[static_cast<std::size_t>(choice)];
-  for (Argument& argument : numbers)
+  for (Argument& argument : written)
     for_each_size(argument, [&](Size& size) {
       for (Symbol symbol : choice_symbols)
         if (size.has(symbol)) size = size.substitute(symbol, Size(values[symbol]));
       size = canonical(size);
     });
-  const ArgumentsId id = intern(numbers);
+  return written;
+}
+
+ArgumentsId World::plain(ArgumentsId written, int choice) {
+  const Key by_text = key({written, choice}, 0, 0);
+  if (const auto found = written_ids_.find(by_text); found != written_ids_.end()) return found->second;
+  const ArgumentsId id = intern(in_numbers(arguments(written), choice));
   written_ids_.emplace(by_text, id);
   return id;
 }
@@ -230,24 +248,11 @@ MoveId World::sketch(int primitive, Operands operands, ArgumentsId written, int 
   return id;
 }
 
-Outcome<Shape> World::shape_after(int primitive, Operands operands, ArgumentsId plain) const {
-  auto result = catalog_[static_cast<std::size_t>(primitive)]->shape(call(primitive, operands, plain));
+Outcome<Shape> World::shape_after(int primitive, Operands operands, const std::vector<Argument>& numbers) const {
+  auto result = catalog_[static_cast<std::size_t>(primitive)]->shape(call(primitive, operands, numbers));
   if (!result.ok()) return result;
   if (auto reason = check_shape(*result, sites_)) return *std::move(reason);
   return result;
-}
-
-/// Of an application that is not remembered for having been asked about; none if its shapes do not allow it, whatever
-/// its stages say, so that the answer is the same before they were read and after.
-ShapeId World::result_of(int primitive, Operands operands, ArgumentsId written, int choice) {
-  const ArgumentsId numbers = plain(written, choice);
-  const Key application = key(operands, static_cast<std::uint64_t>(primitive), static_cast<std::uint64_t>(numbers));
-  if (const auto found = move_ids_.find(application); found != move_ids_.end()) {
-    const Move& known = move(found->second);
-    if (known.legal() || known.costs == no_id) return known.result;
-  }
-  const auto result = shape_after(primitive, operands, numbers);
-  return result.ok() ? intern(*result) : no_id;
 }
 
 /// What the shapes say of a move: its result, if that is legal.
@@ -259,7 +264,7 @@ MoveId World::work_out(int primitive, Operands operands, ArgumentsId plain) {
   move.bounds = no_bounds_.data();
   const auto id = static_cast<MoveId>(moves_.size());
   applied_.push_back({operands, plain});
-  const auto result = shape_after(primitive, operands, plain);
+  const auto result = shape_after(primitive, operands, arguments(plain));
   if (!result.ok()) {
     move.rule = rule_id(result.rejection().rule);
   } else {
@@ -294,17 +299,16 @@ void World::finish(MoveId id) {
   moves_[static_cast<std::size_t>(id)] = move;
 }
 
-Call World::call(int primitive, Operands operands, ArgumentsId plain) const {
-  const Primitive& record = *catalog_[static_cast<std::size_t>(primitive)];
-  std::vector<Shape> shapes;
-  for (int i = 0; i < record.operands; ++i) shapes.push_back(shape(operands[static_cast<std::size_t>(i)]).shape);
-  return {record, std::move(shapes), arguments(plain), sites_};
+Call World::call(int primitive, Operands operands, const std::vector<Argument>& numbers) const {
+  const auto shape_of = [&](ShapeId id) { return id == no_id ? nullptr : &shape(id).shape; };
+  return {*catalog_[static_cast<std::size_t>(primitive)], std::array{shape_of(operands[0]), shape_of(operands[1])},
+          numbers, sites_};
 }
 
 const Graph& World::graph(MoveId id) const {
   if (graph_of_ == id) return graph_;
   const Application& applied = application(id);
-  graph_ = one_step_graph(call(move(id).primitive, applied.operands, applied.arguments));
+  graph_ = one_step_graph(call(move(id).primitive, applied.operands, arguments(applied.arguments)));
   graph_of_ = id;
   return graph_;
 }

@@ -82,13 +82,15 @@ struct Application {
 
 /// What a finished kernel needs of a move. Moves whose stages have the same sizes share it.
 struct MoveCosts {
-  std::vector<FreeTerm> macs, params, volumes;   ///< what depends on free symbols; volumes in elements
-  std::vector<double> fixed_macs, fixed_params;  ///< per site, what does not
-  std::vector<WholeTerm> whole;                  ///< sizes with free symbols
-  std::vector<double> fixed_bytes;               ///< per site, of the tensors without free symbols
-  const float* bounds = nullptr;                 ///< Move::bounds
-  bool any_macs = false, any_params = false;     ///< above zero somewhere
-  std::int32_t rule = no_id;                     ///< which of the sizes break
+  std::vector<FreeTerm> macs, params, volumes;  ///< what depends on free symbols; volumes in elements
+  std::vector<WholeTerm> whole;                 ///< sizes with free symbols
+  const double* fixed = nullptr;                ///< what does not: rows of World::site_count() numbers by CostKind
+  const float* bounds = nullptr;                ///< Move::bounds
+  std::int32_t rule = no_id;                    ///< which of the sizes break
+
+  [[nodiscard]] const double* fixed_of(CostKind kind, int sites) const {
+    return fixed + static_cast<std::ptrdiff_t>(kind) * sites;
+  }
 };
 
 /// The offers of a primitive for operands of known shapes, prepared for drawing. Offers that are equal for many shapes
@@ -132,6 +134,7 @@ struct Closers {
   std::vector<float> until;        ///< cumulative weight, up to 1
   std::vector<float> bounds;       ///< from one tensor: as Move::bounds, the least and the most that any of them costs
   std::vector<Match> matches;      ///< what closes if a symbol has the value that the offer asks for
+  bool ends = false;               ///< the result of some of the moves has the output's shape
 };
 
 std::uint64_t hash_of(const Argument& argument);
@@ -222,6 +225,8 @@ class World {
   WrittenMove resolve(int primitive, Operands operands, const MoveTable& table, const DrawnMove& drawn, int choice);
   /// The legal moves of primitives with a closing weight whose result is nearer to the output than the operands are.
   const Closers& closers(Operands operands, int choice);
+  /// Closers::ends, without working the moves out: most pairs of tensors are asked about for this alone.
+  bool may_end(Operands operands, int choice);
 
   /// Adds the least costs of a move, two rows, when the channels of `matched` are as many as the output's.
   void add_matched(MoveId id, const ShapeFacts& matched, float* sum) const;
@@ -252,17 +257,24 @@ class World {
   }
 
   ShapeId intern(const Shape& symbolic);
+  [[nodiscard]] ShapeFacts facts_of(Shape symbolic) const;
   [[nodiscard]] Size canonical(const Size& size) const;
+  [[nodiscard]] Shape canonical(Shape shape) const;
   [[nodiscard]] int steps_to_ready(const Shape& shape, bool careful) const;
+  [[nodiscard]] std::vector<Argument> in_numbers(std::vector<Argument> written, int choice) const;
   [[nodiscard]] ArgumentsId plain(ArgumentsId written, int choice);
-  [[nodiscard]] Outcome<Shape> shape_after(int primitive, Operands operands, ArgumentsId plain) const;
-  ShapeId result_of(int primitive, Operands operands, ArgumentsId written, int choice);
+  [[nodiscard]] Outcome<Shape> shape_after(int primitive, Operands operands,
+                                           const std::vector<Argument>& numbers) const;
+  enum class Lead : std::uint8_t { nowhere, nearer, there };
+  [[nodiscard]] Lead lead(int primitive, Operands operands, const std::vector<Argument>& written, int choice,
+                          int before) const;
   MoveId work_out(int primitive, Operands operands, ArgumentsId arguments);
   void finish(MoveId id);
-  float* new_bounds();
+  template <typename Number>
+  Number* new_rows(std::vector<HugeVector<Number>>& blocks, std::size_t size);
   std::int32_t costs_of(const Graph& graph);
   void measure(const Graph& graph, MoveCosts& costs);
-  [[nodiscard]] Call call(int primitive, Operands operands, ArgumentsId plain) const;
+  [[nodiscard]] Call call(int primitive, Operands operands, const std::vector<Argument>& numbers) const;
   [[nodiscard]] FreeTerm term(const Size& size) const;
   [[nodiscard]] WholeTerm whole_term(const Size& size) const;
   void add_bounds(float* bounds, const FreeTerm& term, int row) const;
@@ -272,10 +284,12 @@ class World {
   void make_tables(int primitive, Operands operands, int open, MoveTable& table);
   std::int32_t intern(std::vector<Offer> offers);
   void add_way(const Offer& offer, double until, std::int32_t number, std::int32_t& slots);
-  bool close(int primitive, Operands operands, int choice, int before, Closers& closers, std::vector<double>& weights);
+  bool close(int primitive, Operands operands, int choice, int before, Closers& closers, std::vector<double>* weights);
+  bool close(Operands operands, int choice, Closers& closers, std::vector<double>* weights);
   std::int32_t make_closers(Operands operands, int choice, bool& by_choice);
   void bound(Closers& closers);
   static constexpr std::int32_t no_closers = 0;  ///< the first: of pairs from which nothing leads nearer
+  static constexpr std::size_t most_asked = 32768;  ///< a quarter of a megabyte: they stay in the second-level cache
 
   Catalog catalog_;
   std::vector<SiteLoad> loads_;
@@ -291,7 +305,9 @@ class World {
   HugeVector<Move> moves_;
   HugeVector<Application> applied_;
   std::deque<MoveCosts> costs_;
-  std::vector<HugeVector<float>> bounds_;  ///< blocks of rows, so that what points there stays
+  /// Blocks of rows, so that what points there stays.
+  std::vector<HugeVector<float>> bounds_;
+  std::vector<HugeVector<double>> fixed_;
   std::vector<float> no_bounds_;           ///< of moves that are illegal by their shapes
   mutable Graph graph_;                    ///< of the move that was asked for last
   mutable MoveId graph_of_ = no_id;
@@ -310,6 +326,12 @@ class World {
   HugeVector<WrittenMove> slots_;
   std::int32_t wide_tables_ = 0;  ///< tables whose slots are in wide_slots_: first_slot is below 0
   std::deque<Closers> closers_{1};
+  /// What may_end() knows of pairs, by both shapes and the choice; and, by a hash of that, what it answered last: the
+  /// answer in the last two bits.
+  tsl::robin_map<std::uint64_t, std::uint8_t, Hash, std::equal_to<std::uint64_t>,
+                 HugePageAllocator<std::pair<std::uint64_t, std::uint8_t>>>
+      ends_;
+  std::vector<std::uint64_t> asked_ends_ = std::vector<std::uint64_t>(most_asked, ~std::uint64_t{0});
   HugeVector<MoveTable> unary_tables_;                        ///< by shape and primitive
   HugeVector<std::array<MoveTable, most_open + 1>> by_open_;  ///< of tables that depend on the symbols in use
   HugeVector<std::int32_t> unary_closers_;                    ///< by shape

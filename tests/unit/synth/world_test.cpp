@@ -11,6 +11,7 @@
 
 #include <iostream>
 #include <map>
+#include <set>
 
 namespace kasimir {
 namespace {
@@ -53,6 +54,39 @@ TEST(World, GivesTheSameKernelsWhateverItWasAskedBefore) {
     EXPECT_EQ(used.fingerprint(), fresh.fingerprint());
   }
   EXPECT_GT(compared, 40);
+}
+
+/// Steps with one operand share what was read off the stages of one of them.
+TEST(NormalFormer, KnowsEachStepAsItsOwnStagesSay) {
+  const auto expect_own = [](std::vector<SiteLoad> loads) {
+    const Sampler sampler(catalog(), std::move(loads), long_kernels({}), seed);
+    SampleMemory memory(sampler);
+    const World& world = memory.growth().world();
+    NormalFormer former(world);
+    const auto words = [](const Form& form) {
+      const auto last = form.symbols.begin() + form.symbol_count;
+      return fmt::format("{:x} {}", form.hash, fmt::join(form.symbols.begin(), last, ","));
+    };
+    std::set<MoveId> compared;
+    for (std::uint64_t i = 0; i < 1500; ++i) {
+      if (sampler.draw(i, memory)) continue;
+      for (const GrownStep& step : memory.growth().steps()) {
+        const MoveId move = step.written.move;
+        if (!compared.insert(move).second) continue;
+        const StepFacts& shared = former.facts(move);
+        const StepFacts own = step_facts(world.graph(move), world.sites());
+        ASSERT_EQ(str(shared), str(own)) << world.catalog()[world.move(move).primitive]->name << " attempt " << i;
+        ASSERT_EQ(words(shared.form), words(own.form)) << "attempt " << i;
+        ASSERT_EQ(words(shared.factorless), words(own.factorless)) << "attempt " << i;
+        ASSERT_EQ(words(shared.result), words(own.result)) << "attempt " << i;
+        ASSERT_EQ(shared.in_volume, own.in_volume) << "attempt " << i;
+        ASSERT_EQ(shared.out_volume, own.out_volume) << "attempt " << i;
+      }
+    }
+    EXPECT_GT(compared.size(), 3000U);
+  };
+  expect_own(testing::resnet8_loads());
+  expect_own({conv_load({64, 64, 56, 56, 1}), conv_load({512, 512, 7, 7, 1})});
 }
 
 /// Costs of the moves, added up, against those of the kernel's own stages with the same values, from lower_at().
