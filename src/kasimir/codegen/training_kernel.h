@@ -40,6 +40,7 @@ class TrainingKernel {
   /// The cotangent first; the others are the input's array or some of forward_out().
   [[nodiscard]] const std::vector<Array>& backward_in() const { return backward_in_; }
   [[nodiscard]] const std::vector<Array>& backward_out() const { return backward_out_; }
+  [[nodiscard]] int input() const { return programs_.forward.in.front(); }  ///< the graph's tensor
   /// Per tensor of the kernel's graph: the tensor that is its gradient, or -1.
   [[nodiscard]] const std::vector<int>& gradient() const { return programs_.gradient; }
   /// The weights' places in the array that both passes take, in floats.
