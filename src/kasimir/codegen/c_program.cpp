@@ -186,6 +186,11 @@ class Generator {
   [[nodiscard]] std::string running(int tensor, std::int64_t images) const {
     const auto t = static_cast<std::size_t>(tensor);
     if (is_repacked(tensor) || program_.known[t]) return fmt::format("P + {}", place_p_[t]);
+    if (pass_ != nullptr && used_in_place(*pass_, memory_, tensor)) {
+      for (const auto& [name, arguments] : {std::pair("in", &pass_->in), {"out", &pass_->out}})
+        if (const auto found = std::ranges::find(*arguments, tensor); found != arguments->end())
+          return fmt::format("{}[{}] + part * {}", name, found - arguments->begin(), elements(program_.tensors[t]));
+    }
     const std::int64_t held = pass_ != nullptr ? 0 : program_.tensors[t].axes[0].extent;
     std::string at = fmt::format("W + {}", memory_.place[t]);
     if (memory_.layouts[t].element.bytes) at = fmt::format("(unsigned char *)({})", at);

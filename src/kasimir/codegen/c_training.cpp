@@ -25,8 +25,14 @@ std::vector<std::int64_t> strides_outside(const BoundTensor& tensor) {
   return compact_layout(tensor, !has_batch(tensor)).strides;
 }
 
+bool used_in_place(const TrainingPass& pass, const MemoryPlan& plan, int tensor) {
+  const auto t = static_cast<std::size_t>(tensor);
+  return has_batch(pass.program.tensors[t]) && !plan.layouts[t].ringed();
+}
+
 void write_argument(CText& text, const TrainingPass& pass, const MemoryPlan& plan, std::size_t argument, bool into) {
   const int tensor = into ? pass.in[argument] : pass.out[argument];
+  if (used_in_place(pass, plan, tensor)) return;
   const BoundTensor& of = pass.program.tensors[static_cast<std::size_t>(tensor)];
   const TensorLayout& layout = plan.layouts[static_cast<std::size_t>(tensor)];
   const std::vector<std::int64_t> outside = strides_outside(of);

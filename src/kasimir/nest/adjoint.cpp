@@ -268,7 +268,7 @@ class Differentiator {
     int start = to.node(BoundRead{dout, place_of(stage)});
     if (largest) start = to.mul(start, is_largest(to, root, to.node(BoundRead{stage.out, place_of(stage)})));
     arrived[static_cast<std::size_t>(root)] = start;
-    const std::vector<bool> needed = needs_gradient(stage);
+    const std::vector<bool> needed = needs_gradient(stage, index);
     for (int i = root; i >= 0; --i) {
       const int here = arrived[static_cast<std::size_t>(i)];
       if (here < 0 || !needed[static_cast<std::size_t>(i)]) continue;
@@ -288,15 +288,44 @@ class Differentiator {
   }
 
   /// Per node: some tensor with a gradient is read below it.
-  [[nodiscard]] std::vector<bool> needs_gradient(const BoundStage& stage) const {
+  [[nodiscard]] std::vector<bool> needs_gradient(const BoundStage& stage, std::size_t index) const {
     std::vector<bool> needed(stage.nodes.size(), false);
+    const int mean = least_at(stage, index);
     for (std::size_t i = 0; i < needed.size(); ++i) {
-      if (const auto* read = std::get_if<BoundRead>(&stage.nodes[i])) needed[i] = differs(*read);
+      if (const auto* read = std::get_if<BoundRead>(&stage.nodes[i]))
+        needed[i] = differs(*read) && read->tensor != mean;
       if (const auto* apply = std::get_if<Apply>(&stage.nodes[i]))
         needed[i] = needed[static_cast<std::size_t>(apply->a)] ||
                     (apply->b >= 0 && needed[static_cast<std::size_t>(apply->b)]);
     }
     return needed;
+  }
+
+  /// A sum of `(x - m) * (x - m)` is least where m is the mean of the same x: the derivative by m is zero there. The
+  /// tensor m, or -1 where the stage is no such sum.
+  [[nodiscard]] int least_at(const BoundStage& stage, std::size_t index) const {
+    if (stage.reduce != Reduce::sum || stage.nodes.size() != 4) return -1;
+    const auto* x = std::get_if<BoundRead>(&stage.nodes[0]);
+    const auto* m = std::get_if<BoundRead>(&stage.nodes[1]);
+    const auto* difference = std::get_if<Apply>(&stage.nodes[2]);
+    const auto* square = std::get_if<Apply>(&stage.nodes[3]);
+    if (x == nullptr || m == nullptr || difference == nullptr || square == nullptr) return -1;
+    if (!(*difference == Apply{Fn::sub, 0, 1}) || !(*square == Apply{Fn::mul, 2, 2})) return -1;
+    for (std::size_t i = 0; i < index; ++i) {
+      const BoundStage& mean = graph_.stages[i];
+      if (mean.out != m->tensor) continue;
+      const bool same = mean.reduce == Reduce::sum && mean.factor == stage.factor && !mean.root && !stage.root &&
+                        mean.iters == stage.iters && mean.left == stage.left && mean.reduced == stage.reduced &&
+                        mean.nodes == std::vector<BoundNode>{*x} && m->at == place_of(stage) && is_count(mean);
+      return same ? m->tensor : -1;
+    }
+    return -1;
+  }
+  /// The factor is 1 over the number of terms.
+  static bool is_count(const BoundStage& stage) {
+    std::int64_t count = 1;
+    for (int iter : stage.reduced) count *= stage.iters[static_cast<std::size_t>(iter)].extent;
+    return stage.factor == Rational(1, count);
   }
 
   void add_term(const BoundStage& stage, const BoundRead& read, BoundNodes nodes, int dout) {

@@ -34,7 +34,7 @@ BoundGraph with_sink(BoundGraph graph, const std::vector<int>& results) {
 }
 
 Outcome<TrainingPass> pass_of(const BoundGraph& graph, std::vector<int> in, std::vector<int> out) {
-  TrainingPass made{schedule(simplify(with_sink(graph, out))), std::move(in), std::move(out)};
+  TrainingPass made{schedule(plain_weights(simplify(with_sink(graph, out)))), std::move(in), std::move(out)};
   made.program.run.pop_back();
   made.program.segments.back().end = made.program.run.size();
   made.program.input = made.in.front();

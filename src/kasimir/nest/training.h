@@ -25,6 +25,10 @@ struct TrainingPrograms {
   bool images_apart = false;
 };
 
+/// Sums of products of an activation with weights read both forwards and inside: windows are counted in the direction
+/// of the activation, and weights that are then read backwards or at phases of a stride are copied once.
+BoundGraph plain_weights(const BoundGraph& graph);
+
 /// Both passes for the bound graph of a kernel (at training: with batch statistics as stages). The results of sums are
 /// saved for the backward pass, all else is computed again there. Rejected where a gradient is no more than a copy of
 /// something that is not computed here.
