@@ -62,7 +62,12 @@ class Solver {
     };
     each([&](std::size_t axis) { return join(axis); });
     each([&](std::size_t axis) { return turn(axis); });
-    each([&](std::size_t axis) { return pivot(axis, true) || phases(axis) || fixed_phase(axis); });
+    // What is solved for is not summed over: the longest iterator.
+    each([&](std::size_t axis) {
+      const bool stride_first = strided_is_longest(axis);
+      return (stride_first && (phases(axis) || fixed_phase(axis))) || pivot(axis, true) || phases(axis) ||
+             fixed_phase(axis);
+    });
     each([&](std::size_t axis) { return pivot(axis, false); });
     each([&](std::size_t axis) { return test(axis); });
     finish();
@@ -228,6 +233,13 @@ class Solver {
       if (factor > 1 && open(var) && tested(var) && !wrapped(var) && target_.axes[axis].extent % factor == 0)
         return {var, factor};
     return {-1, 0};
+  }
+
+  [[nodiscard]] bool strided_is_longest(std::size_t axis) const {
+    const int i = strided(axis).first;
+    return i >= 0 && std::ranges::all_of(at_[axis].terms, [&](const auto& term) {
+             return term.first == i || !open(term.first) || extent(term.first) < extent(i);
+           });
   }
 
   /// `c = s*i + a*r + rest`, a and s coprime. With c = s*q + p and a*b = 1 + m*s:
