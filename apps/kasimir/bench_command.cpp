@@ -328,8 +328,11 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--seed", options->seed, "first seed")->capture_default_str();
   command->add_option("--count", options->count, "kernels, nests, training: how many")->capture_default_str();
-  command->add_option("--kernel", options->kernel, "kernels, nests, training: the one of this file instead of sampled ones");
-  command->add_option("--batch", options->batch, "kernels, nests, roofline, int8: images per run; training: per step, 1 stands for 128")
+  command->add_option("--kernel", options->kernel,
+                      "kernels, nests, training: the one of this file instead of sampled ones");
+  command
+      ->add_option("--batch", options->batch,
+                   "kernels, nests, roofline, int8: images per run; training: per step, 1 stands for 128")
       ->capture_default_str();
   command->add_option("--bits", options->bits, "int8: of weights and activations, 2 to 8")->capture_default_str();
   command->add_option("--out", options->out,
@@ -354,11 +357,13 @@ void add_bench(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--seconds", options->seconds,
-          "kernels, training: time for samples, for each kernel and site; evaluator: for each number; int8: for each row")
+          "kernels, training: time for samples, for each kernel and site; evaluator: for each number; int8: for each "
+          "row")
       ->capture_default_str();
   command
       ->add_option("--networks", options->networks,
-                   "roofline, int8, integers and training (the first): of the zoo; int8: also with a size, resnet18-32x32")
+                   "roofline, int8, integers and training (the first): of the zoo; int8: also with a size, "
+                   "resnet18-32x32")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--tune", options->tune, "roofline, int8: seconds of tuning for each network")

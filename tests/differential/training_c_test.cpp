@@ -92,7 +92,8 @@ Errors errors_of(TrainingKernel& compiled, const BoundGraph& graph, std::uint64_
   for (const Array& array : compiled.forward_out()) results.emplace_back(static_cast<std::size_t>(size_of(array)));
   for (auto& result : results) out.push_back(result.data());
   Array image{graph.input, {}, strides_outside(graph.tensors[static_cast<std::size_t>(graph.input)])};
-  for (const auto& axis : graph.tensors[static_cast<std::size_t>(graph.input)].axes) image.extents.push_back(axis.extent);
+  for (const auto& axis : graph.tensors[static_cast<std::size_t>(graph.input)].axes)
+    image.extents.push_back(axis.extent);
   const std::vector<float> input = to_memory(image, value(graph.input));
   // Twice: the second pass sees the workspace that the first one left.
   for (int run = 0; run < 2; ++run) {

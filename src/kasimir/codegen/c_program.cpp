@@ -2,9 +2,11 @@
 #include "kasimir/codegen/c_program.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/codegen/c_clock.h"
 #include "kasimir/codegen/c_functions.h"
 #include "kasimir/codegen/c_team.h"
 #include "kasimir/codegen/c_training.h"
+#include "kasimir/codegen/c_transfer.h"
 
 #include <algorithm>
 
@@ -186,11 +188,7 @@ class Generator {
   [[nodiscard]] std::string running(int tensor, std::int64_t images) const {
     const auto t = static_cast<std::size_t>(tensor);
     if (is_repacked(tensor) || program_.known[t]) return fmt::format("P + {}", place_p_[t]);
-    if (pass_ != nullptr && used_in_place(*pass_, memory_, tensor)) {
-      for (const auto& [name, arguments] : {std::pair("in", &pass_->in), {"out", &pass_->out}})
-        if (const auto found = std::ranges::find(*arguments, tensor); found != arguments->end())
-          return fmt::format("{}[{}] + part * {}", name, found - arguments->begin(), elements(program_.tensors[t]));
-    }
+    if (const auto outside = pass_ != nullptr ? place_outside(*pass_, memory_, tensor) : std::nullopt) return *outside;
     const std::int64_t held = pass_ != nullptr ? 0 : program_.tensors[t].axes[0].extent;
     std::string at = fmt::format("W + {}", memory_.place[t]);
     if (memory_.layouts[t].element.bytes) at = fmt::format("(unsigned char *)({})", at);
@@ -208,18 +206,6 @@ class Generator {
             }};
   }
 
-  void write_clock(CText& text) const {
-    text.line("#include <time.h>");
-    text.line("double {}_times[{}];", options_.name, program_.run.size());
-    text.line("static struct timespec ksm_start;");
-    text.line("static void ksm_begin(void) {{ clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ksm_start); }}");
-    text.open("static double ksm_end(void)");
-    text.line("struct timespec now;");
-    text.line("clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);");
-    text.line("return 1e9 * (double)(now.tv_sec - ksm_start.tv_sec) + (double)(now.tv_nsec - ksm_start.tv_nsec);");
-    text.close();
-  }
-
   void write_source() {
     CText text;
     if (options_.timed) text.line("#define _POSIX_C_SOURCE 200809L");
@@ -235,7 +221,7 @@ class Generator {
       text.line("{}", c_codes_prelude(options_.target));
       for (std::string& name : c_codes_prelude_names()) result_.symbols.push_back(std::move(name));
     }
-    if (options_.timed) write_clock(text);
+    if (options_.timed) write_clock(text, options_.name, program_.run.size());
     if (pass_ != nullptr) {
       write_step(text);
     } else {
@@ -469,34 +455,12 @@ class Generator {
   void write_transfer(CText& text, int tensor, ImageLayout layout, std::int64_t images, bool into) {
     const auto t = static_cast<std::size_t>(tensor);
     const auto& axes = program_.tensors[t].axes;
-    const TensorLayout& here = memory_.layouts[t];
-    const std::int64_t c = axes[1].extent;
-    const std::int64_t h = axes[2].extent;
-    const std::int64_t w = axes[3].extent;
-    const bool nchw = layout == ImageLayout::nchw;
+    const std::int64_t elements = images * axes[1].extent * axes[2].extent * axes[3].extent;
     const bool shared =
-        together() && h > 1 &&
-        static_cast<double>(images * c * h * w) > options_.shortest_shared_seconds * rates::transfer_floats;
+        together() && axes[2].extent > 1 &&
+        static_cast<double>(elements) > options_.shortest_shared_seconds * rates::transfer_floats;
     begin_step(text, shared);
-    text.loop("n", images);
-    if (shared) {
-      open_shared(text, "h", 0, h, 1, false);
-    } else {
-      text.loop("h", h);
-    }
-    text.loop("w", w);
-    text.open("for (int c = 0; c < {}; ++c)", c);
-    const std::string outside = nchw ? fmt::format("(((first + n) * {} + c) * {} + h) * {} + w", c, h, w)
-                                     : fmt::format("(((first + n) * {} + h) * {} + w) * {} + c", h, w, c);
-    const std::string inside =
-        fmt::format("W[{} + (first + n) % {} * {} + c * {} + h * {} + w * {}]", here.origin + memory_.place[t],
-                    axes[0].extent, here.strides[0], here.strides[1], here.strides[2], here.strides[3]);
-    if (into) {
-      text.line("{} = in[{}];", inside, outside);
-    } else {
-      text.line("out[{}] = {};", outside, inside);
-    }
-    for (int i = 0; i < 4; ++i) text.close();
+    write_images(text, program_.tensors[t], memory_.layouts[t], memory_.place[t], layout, images, into, shared);
     end_step(text, shared);
   }
 

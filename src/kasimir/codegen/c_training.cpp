@@ -25,14 +25,21 @@ std::vector<std::int64_t> strides_outside(const BoundTensor& tensor) {
   return compact_layout(tensor, !has_batch(tensor)).strides;
 }
 
-bool used_in_place(const TrainingPass& pass, const MemoryPlan& plan, int tensor) {
+std::optional<std::string> place_outside(const TrainingPass& pass, const MemoryPlan& plan, int tensor) {
   const auto t = static_cast<std::size_t>(tensor);
-  return has_batch(pass.program.tensors[t]) && !plan.layouts[t].ringed();
+  // Copies of weights are numbered behind the tensors.
+  if (t >= pass.program.tensors.size() || pass.program.known[t]) return std::nullopt;
+  const BoundTensor& of = pass.program.tensors[t];
+  if (!has_batch(of) || plan.layouts[t].ringed()) return std::nullopt;
+  for (const auto& [name, arguments] : {std::pair("in", &pass.in), {"out", &pass.out}})
+    if (const auto found = std::ranges::find(*arguments, tensor); found != arguments->end())
+      return fmt::format("{}[{}] + part * {}", name, found - arguments->begin(), elements(of));
+  return std::nullopt;
 }
 
 void write_argument(CText& text, const TrainingPass& pass, const MemoryPlan& plan, std::size_t argument, bool into) {
   const int tensor = into ? pass.in[argument] : pass.out[argument];
-  if (used_in_place(pass, plan, tensor)) return;
+  if (place_outside(pass, plan, tensor)) return;
   const BoundTensor& of = pass.program.tensors[static_cast<std::size_t>(tensor)];
   const TensorLayout& layout = plan.layouts[static_cast<std::size_t>(tensor)];
   const std::vector<std::int64_t> outside = strides_outside(of);

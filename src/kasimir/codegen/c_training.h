@@ -26,8 +26,8 @@ MemoryPlan plan_memory(const TrainingPass& pass, const std::vector<Overhang>& mo
 /// added up over the parts.
 CProgram generate_training_c(const TrainingPass& pass, const std::vector<Method>& methods, const COptions& options);
 
-/// The nests use the caller's array itself: nothing is stored around it.
-bool used_in_place(const TrainingPass& pass, const MemoryPlan& plan, int tensor);
+/// Where an argument begins in the caller's memory, in C, if nests use it there: it has no ring. Nothing for others.
+std::optional<std::string> place_outside(const TrainingPass& pass, const MemoryPlan& plan, int tensor);
 
 /// The copy between an argument and the workspace at `W`: of part `part`.
 void write_argument(CText& text, const TrainingPass& pass, const MemoryPlan& plan, std::size_t argument, bool into);

@@ -124,7 +124,8 @@ Outcome<std::shared_ptr<TrainingKernel>> TrainingKernel::build(const Kernel& ker
   made->backward_ = write(made->programs_.backward, "backward");
   std::vector<std::string> command{options.native.compiler};
   command.insert(command.end(), options.native.flags.begin(), options.native.flags.end());
-  command.insert(command.end(), {"-shared", "-fPIC", "-o", file("kernel.so"), file("forward.c"), file("backward.c"), "-lm"});
+  command.insert(command.end(),
+                 {"-shared", "-fPIC", "-o", file("kernel.so"), file("forward.c"), file("backward.c"), "-lm"});
   ChildLimits limits;
   limits.seconds = options.native.compile_seconds;
   if (const auto compiled = run_command(command, limits); !compiled.ok())

@@ -165,7 +165,9 @@ class Solver {
   }
 
   /// Some factor of the term is zero where the iterator is outside its extent: the term is linear in `dout`.
-  [[nodiscard]] bool tested(int var) const { return tested_by(static_cast<int>(nodes_.size()) - 1, var) || in_dout(var); }
+  [[nodiscard]] bool tested(int var) const {
+    return tested_by(static_cast<int>(nodes_.size()) - 1, var) || in_dout(var);
+  }
   [[nodiscard]] bool in_dout(int var) const {
     return std::ranges::any_of(nodes_, [&](const BoundNode& node) {
       const auto* read = std::get_if<BoundRead>(&node);

@@ -58,7 +58,8 @@ bool sums_over_batch(const BoundStage& stage) {
 /// What the backward pass computes of the forward pass again, and what it is given.
 class Split {
  public:
-  Split(const Adjoint& adjoint, const std::vector<int>& wanted) : graph_(adjoint.graph), stage_of_(graph_.tensors.size(), -1) {
+  Split(const Adjoint& adjoint, const std::vector<int>& wanted)
+      : graph_(adjoint.graph), stage_of_(graph_.tensors.size(), -1) {
     for (std::size_t i = 0; i < graph_.stages.size(); ++i)
       stage_of_[static_cast<std::size_t>(graph_.stages[i].out)] = static_cast<int>(i);
     forward_ = adjoint.forward_stages;
@@ -108,7 +109,8 @@ Outcome<TrainingPrograms> training_programs(const BoundGraph& graph) {
     wanted.push_back(adjoint.gradient[t]);
   }
   const Split split(adjoint, wanted);
-  if (split.given().empty()) return Rejection{"a training pass reads something", "no gradient of the kernel depends on an image"};
+  if (split.given().empty())
+    return Rejection{"a training pass reads something", "no gradient of the kernel depends on an image"};
 
   BoundGraph forward = graph;
   std::vector<int> results{graph.output};

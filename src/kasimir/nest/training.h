@@ -17,7 +17,7 @@ struct TrainingPass {
 /// One step of training through a kernel, without the update.
 struct TrainingPrograms {
   TrainingPass forward;   ///< in: the input; out: the output, then batch statistics, then what the backward pass needs
-  TrainingPass backward;  ///< in: the input (if it is needed), the cotangent, what the forward pass saved; out: gradients
+  TrainingPass backward;  ///< in: the cotangent, the input if it is needed, what was saved; out: gradients
   int cotangent = -1;               ///< tensor of the backward pass: the gradient by the output
   std::vector<int> statistics;      ///< tensors of the forward pass, in the order of the graph's stages
   std::vector<int> gradient;        ///< per tensor of the graph: of the backward pass; -1 where there is none
