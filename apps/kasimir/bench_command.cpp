@@ -8,6 +8,7 @@
 #include "kasimir/bench_nests.h"
 #include "kasimir/bench_roofline.h"
 #include "kasimir/bench_store.h"
+#include "kasimir/bench_training.h"
 #include "kasimir/command.h"
 #include "kasimir/options.h"
 #include "kasimir/sampling.h"
@@ -34,6 +35,7 @@ struct BenchCommand {
   std::string budget;
   double composites = GrowthLimits{}.composites;
   bool json = false;
+  bool plans = false;
   int count = 50;
   int batch = 1;
   int threads = 1;
@@ -182,6 +184,21 @@ int run_nests(const BenchCommand& options) {
   return bench_nests(bench);
 }
 
+int run_training(const BenchCommand& options) {
+  const auto sampled = sampled_bench<BenchKernels>(options);
+  BenchTraining bench;
+  bench.network = options.networks.front();
+  bench.sampling = sampled.sampling;
+  bench.seed = options.seed;
+  bench.count = options.count;
+  bench.batch = options.batch > 1 ? options.batch : bench.batch;
+  bench.seconds = options.seconds;
+  bench.kernel = options.kernel;
+  bench.plans = options.plans;
+  bench.json = options.json;
+  return bench_training(bench);
+}
+
 int run_sampler(const BenchCommand& options) {
   const auto sets = site_sets();
   Table table({{"sites", "", Table::Align::left},
@@ -247,6 +264,7 @@ constexpr std::array benchmarks{
     Benchmark{"sampler", run_sampler},
     Benchmark{"kernels", run_kernels},
     Benchmark{"nests", run_nests},
+    Benchmark{"training", run_training},
     Benchmark{
         "roofline",
         [](const BenchCommand& of) { return bench_roofline({of.networks, of.batch, of.tune, of.samples, of.json}); }},
@@ -294,7 +312,8 @@ void add_bench(CLI::App& app, Action& action) {
   command
       ->add_option("what", options->what,
                    "sampler; kernels: speed as generated C, in eager PyTorch, and beside the convolution; nests: "
-                   "what their loop nests take beside what a core can do; roofline: "
+                   "what their loop nests take beside what a core can do; training: steps through kernels as "
+                   "compiled C beside ATen; roofline: "
                    "contractions of networks against what a core can do; int8: quantised networks beside floats; "
                    "integers: inference in integers beside the same rules in double precision; "
                    "cosearch: the joint search where the optimum is known; store: a study of many trials; "
@@ -308,9 +327,12 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("--composites", options->composites, "weight of each composite, against primitives; 0: none")
       ->capture_default_str();
   command->add_option("--seed", options->seed, "first seed")->capture_default_str();
-  command->add_option("--count", options->count, "kernels, nests: how many")->capture_default_str();
-  command->add_option("--kernel", options->kernel, "kernels, nests: the one of this file instead of sampled ones");
-  command->add_option("--batch", options->batch, "kernels, nests, roofline, int8: images per run")
+  command->add_option("--count", options->count, "kernels, nests, training: how many")->capture_default_str();
+  command->add_option("--kernel", options->kernel,
+                      "kernels, nests, training: the one of this file instead of sampled ones");
+  command
+      ->add_option("--batch", options->batch,
+                   "kernels, nests, roofline, int8: images per run; training: per step, 1 stands for 128")
       ->capture_default_str();
   command->add_option("--bits", options->bits, "int8: of weights and activations, 2 to 8")->capture_default_str();
   command->add_option("--out", options->out,
@@ -335,11 +357,13 @@ void add_bench(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--seconds", options->seconds,
-          "kernels: time for samples, for each kernel and site; evaluator: for each number; int8: for each row")
+          "kernels, training: time for samples, for each kernel and site; evaluator: for each number; int8: for each "
+          "row")
       ->capture_default_str();
   command
       ->add_option("--networks", options->networks,
-                   "roofline, int8, integers (the first): of the zoo; int8: also with a size, resnet18-32x32")
+                   "roofline, int8, integers and training (the first): of the zoo; int8: also with a size, "
+                   "resnet18-32x32")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--tune", options->tune, "roofline, int8: seconds of tuning for each network")
@@ -350,6 +374,7 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("--trials", options->store.trials, "store: how many")
       ->check(CLI::Range(10, 100'000'000))
       ->capture_default_str();
+  command->add_flag("--plans", options->plans, "training: print the loop nests of both passes");
   command->add_flag("--json", options->json, "one object per row and line");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -2,8 +2,11 @@
 #include "kasimir/codegen/c_program.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/codegen/c_clock.h"
 #include "kasimir/codegen/c_functions.h"
 #include "kasimir/codegen/c_team.h"
+#include "kasimir/codegen/c_training.h"
+#include "kasimir/codegen/c_transfer.h"
 
 #include <algorithm>
 
@@ -28,8 +31,10 @@ struct Planned {
 
 class Generator {
  public:
-  Generator(const NestProgram& program, const std::vector<Method>& methods, const COptions& options)
-      : program_(program), options_(options) {
+  /// `pass` is the program's where it is one of training.
+  Generator(const NestProgram& program, const std::vector<Method>& methods, const COptions& options,
+            const TrainingPass* pass = nullptr)
+      : program_(program), options_(options), pass_(pass) {
     KASIMIR_CHECK(methods.size() == program.run.size(), "{} methods for {} nests", methods.size(), program.run.size());
     KASIMIR_CHECK(!options.timed || options.threads == 1, "nests are timed on one thread, not {}", options.threads);
     result_.methods = methods;
@@ -40,12 +45,13 @@ class Generator {
     share_ = round_up(workspace_ + slack, 16);
     result_.workspace_size = copies() * share_;
     result_.threads = options.threads;
+    if (pass_ != nullptr) return;
     result_.input_size = program.batch * per_image(program.input);
     result_.output_size = program.batch * per_image(program.output);
   }
 
   CProgram run() {
-    result_.header = c_header(program_, options_, result_);
+    if (pass_ == nullptr) result_.header = c_header(program_, options_, result_);
     write_source();
     return std::move(result_);
   }
@@ -76,7 +82,7 @@ class Generator {
       for (const Overhang& beyond : winograd_overhang(program_, program_.run[i], *product, winograd->m))
         more.push_back(beyond);
     }
-    memory_ = plan_memory(program_, more);
+    memory_ = pass_ != nullptr ? plan_memory(*pass_, more) : plan_memory(program_, more);
     workspace_ = memory_.size;
   }
 
@@ -182,7 +188,8 @@ class Generator {
   [[nodiscard]] std::string running(int tensor, std::int64_t images) const {
     const auto t = static_cast<std::size_t>(tensor);
     if (is_repacked(tensor) || program_.known[t]) return fmt::format("P + {}", place_p_[t]);
-    const std::int64_t held = program_.tensors[t].axes[0].extent;
+    if (const auto outside = pass_ != nullptr ? place_outside(*pass_, memory_, tensor) : std::nullopt) return *outside;
+    const std::int64_t held = pass_ != nullptr ? 0 : program_.tensors[t].axes[0].extent;
     std::string at = fmt::format("W + {}", memory_.place[t]);
     if (memory_.layouts[t].element.bytes) at = fmt::format("(unsigned char *)({})", at);
     return held > images ? fmt::format("{} + first % {} * {}", at, held, memory_.layouts[t].strides[0]) : at;
@@ -199,22 +206,10 @@ class Generator {
             }};
   }
 
-  void write_clock(CText& text) const {
-    text.line("#include <time.h>");
-    text.line("double {}_times[{}];", options_.name, program_.run.size());
-    text.line("static struct timespec ksm_start;");
-    text.line("static void ksm_begin(void) {{ clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ksm_start); }}");
-    text.open("static double ksm_end(void)");
-    text.line("struct timespec now;");
-    text.line("clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);");
-    text.line("return 1e9 * (double)(now.tv_sec - ksm_start.tv_sec) + (double)(now.tv_nsec - ksm_start.tv_nsec);");
-    text.close();
-  }
-
   void write_source() {
     CText text;
     if (options_.timed) text.line("#define _POSIX_C_SOURCE 200809L");
-    text.line("#include \"{}.h\"", options_.name);
+    if (pass_ == nullptr) text.line("#include \"{}.h\"", options_.name);
     text.line("{}", c_includes());
     if (together()) text.line("{}", c_team_prelude());
     text.line("#define KSM_ENTRY");
@@ -226,8 +221,12 @@ class Generator {
       text.line("{}", c_codes_prelude(options_.target));
       for (std::string& name : c_codes_prelude_names()) result_.symbols.push_back(std::move(name));
     }
-    if (options_.timed) write_clock(text);
-    for (std::size_t s = 0; s < program_.segments.size(); ++s) write_segment(text, s);
+    if (options_.timed) write_clock(text, options_.name, program_.run.size());
+    if (pass_ != nullptr) {
+      write_step(text);
+    } else {
+      for (std::size_t s = 0; s < program_.segments.size(); ++s) write_segment(text, s);
+    }
     write_prepare(text);
     text.open("KSM_ENTRY void {}_init(float *W)", options_.name);
     text.line("memset(W, 0, sizeof(float) * {});", result_.workspace_size);
@@ -235,6 +234,10 @@ class Generator {
       for (const MemoryPlan::Fill& fill : memory_.fills)
         text.line("memset(W + {}, {}, sizeof(float) * {});", fill.place + copy * share_, fill.byte, fill.floats);
     text.close();
+    if (pass_ != nullptr) {
+      result_.source = text.str();
+      return;
+    }
     text.open("KSM_ENTRY void {}_run(const float *P, float *W, const float *in, float *out)", options_.name);
     write_run(text);
     text.close();
@@ -276,6 +279,20 @@ class Generator {
       text.open("for (long first = 0; first < {}; first += {})", program_.batch, step);
       text.line("s{}(P, W, in, out, first);", last);
     }
+    text.close();
+  }
+
+  /// A training pass: arguments come in, all nests run, arguments go out.
+  void write_step(CText& text) {
+    for (std::size_t i = 0; i < program_.run.size(); ++i) write_nest(text, i, program_.batch);
+    text.open("void {}_step(const float *P, float *W, const float *const *in, float *const *out, long parts)",
+              options_.name);
+    text.line("(void)P, (void)in, (void)out;");
+    text.open("for (long part = 0; part < parts; ++part)");
+    for (std::size_t i = 0; i < pass_->in.size(); ++i) write_argument(text, *pass_, memory_, i, true);
+    for (std::size_t i = 0; i < program_.run.size(); ++i) write_call(text, i);
+    for (std::size_t i = 0; i < pass_->out.size(); ++i) write_argument(text, *pass_, memory_, i, false);
+    text.close();
     text.close();
   }
 
@@ -438,39 +455,18 @@ class Generator {
   void write_transfer(CText& text, int tensor, ImageLayout layout, std::int64_t images, bool into) {
     const auto t = static_cast<std::size_t>(tensor);
     const auto& axes = program_.tensors[t].axes;
-    const TensorLayout& here = memory_.layouts[t];
-    const std::int64_t c = axes[1].extent;
-    const std::int64_t h = axes[2].extent;
-    const std::int64_t w = axes[3].extent;
-    const bool nchw = layout == ImageLayout::nchw;
+    const std::int64_t elements = images * axes[1].extent * axes[2].extent * axes[3].extent;
     const bool shared =
-        together() && h > 1 &&
-        static_cast<double>(images * c * h * w) > options_.shortest_shared_seconds * rates::transfer_floats;
+        together() && axes[2].extent > 1 &&
+        static_cast<double>(elements) > options_.shortest_shared_seconds * rates::transfer_floats;
     begin_step(text, shared);
-    text.loop("n", images);
-    if (shared) {
-      open_shared(text, "h", 0, h, 1, false);
-    } else {
-      text.loop("h", h);
-    }
-    text.loop("w", w);
-    text.open("for (int c = 0; c < {}; ++c)", c);
-    const std::string outside = nchw ? fmt::format("(((first + n) * {} + c) * {} + h) * {} + w", c, h, w)
-                                     : fmt::format("(((first + n) * {} + h) * {} + w) * {} + c", h, w, c);
-    const std::string inside =
-        fmt::format("W[{} + (first + n) % {} * {} + c * {} + h * {} + w * {}]", here.origin + memory_.place[t],
-                    axes[0].extent, here.strides[0], here.strides[1], here.strides[2], here.strides[3]);
-    if (into) {
-      text.line("{} = in[{}];", inside, outside);
-    } else {
-      text.line("out[{}] = {};", outside, inside);
-    }
-    for (int i = 0; i < 4; ++i) text.close();
+    write_images(text, program_.tensors[t], memory_.layouts[t], memory_.place[t], layout, images, into, shared);
     end_step(text, shared);
   }
 
   const NestProgram& program_;
   const COptions& options_;
+  const TrainingPass* pass_;
   CProgram result_;
   MemoryPlan memory_;
   std::vector<Planned> nests_;
@@ -492,6 +488,10 @@ CProgram generate_c(const NestProgram& program, const std::vector<Method>& metho
 
 CProgram generate_c(const NestProgram& program, const COptions& options) {
   return generate_c(program, default_methods(program, options.target), options);
+}
+
+CProgram generate_training_c(const TrainingPass& pass, const std::vector<Method>& methods, const COptions& options) {
+  return Generator(pass.program, methods, options, &pass).run();
 }
 
 }  // namespace kasimir

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/codegen/layout.h"
 
+#include "kasimir/codegen/c_training.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -35,6 +37,8 @@ void lay_out(const BoundTensor& tensor, bool known, TensorLayout& layout) {
   const std::size_t rank = tensor.axes.size();
   std::vector<std::size_t> order(rank);
   std::iota(order.begin(), order.end(), 0);
+  // The first of several channels is innermost where there is no batch: a weight's gradient sums products along it.
+  if (!known && !tensor.axes.empty() && tensor.axes[0].kind != AxisKind::batch) std::ranges::reverse(order);
   if (!known) std::ranges::stable_sort(order, {}, [&](std::size_t axis) { return rank_of(tensor.axes[axis].kind); });
   layout.strides.assign(rank, 0);
   layout.size = 1;
@@ -98,21 +102,22 @@ struct Buffer {
 };
 
 /// The nests that define and last read each activation; -1 for none.
-std::vector<std::pair<int, int>> lifetimes(const NestProgram& program) {
+std::vector<std::pair<int, int>> lifetimes(const NestProgram& program, const std::vector<int>& in,
+                                           const std::vector<int>& out) {
   std::vector<std::pair<int, int>> lives(program.tensors.size(), {-1, -1});
-  lives[static_cast<std::size_t>(program.input)] = {0, 0};
+  for (int tensor : in) lives[static_cast<std::size_t>(tensor)] = {0, 0};
   for (int i = 0; i < static_cast<int>(program.run.size()); ++i) {
     const Nest& nest = program.run[static_cast<std::size_t>(i)];
     for_each_read(nest, [&](const BoundRead& read) { lives[static_cast<std::size_t>(read.tensor)].second = i; });
     for_each_out(nest, [&](int tensor) { lives[static_cast<std::size_t>(tensor)] = {i, i}; });
   }
-  lives[static_cast<std::size_t>(program.output)].second = static_cast<int>(program.run.size());
+  for (int tensor : out) lives[static_cast<std::size_t>(tensor)].second = static_cast<int>(program.run.size());
   // What a later segment takes up for more images at once is filled by several runs of all that comes before.
   for (const Segment& segment : program.segments)
     for (std::size_t i = segment.begin; i < segment.end; ++i)
-      for_each_out(program.run[i], [&](int out) {
-        if (program.tensors[static_cast<std::size_t>(out)].axes[0].extent > segment.batch)
-          lives[static_cast<std::size_t>(out)].first = 0;
+      for_each_out(program.run[i], [&](int written) {
+        const auto& axes = program.tensors[static_cast<std::size_t>(written)].axes;
+        if (!axes.empty() && axes[0].extent > segment.batch) lives[static_cast<std::size_t>(written)].first = 0;
       });
   return lives;
 }
@@ -129,7 +134,10 @@ bool TensorLayout::ringed() const {
          std::ranges::any_of(high, [](std::int64_t n) { return n > 0; });
 }
 
-MemoryPlan plan_memory(const NestProgram& program, const std::vector<Overhang>& more) {
+namespace {
+
+MemoryPlan plan_memory(const NestProgram& program, const std::vector<int>& in, const std::vector<int>& out,
+                       const std::vector<Overhang>& more) {
   MemoryPlan plan;
   plan.layouts.resize(program.tensors.size());
   for (std::size_t t = 0; t < program.tensors.size(); ++t) {
@@ -144,7 +152,7 @@ MemoryPlan plan_memory(const NestProgram& program, const std::vector<Overhang>& 
     lay_out(program.tensors[t], program.known[t], plan.layouts[t]);
 
   plan.place.assign(program.tensors.size(), -1);
-  const auto lives = lifetimes(program);
+  const auto lives = lifetimes(program, in, out);
   std::vector<std::size_t> order;
   for (std::size_t t = 0; t < lives.size(); ++t)
     if (!program.known[t] && lives[t].first >= 0) order.push_back(t);
@@ -171,6 +179,24 @@ MemoryPlan plan_memory(const NestProgram& program, const std::vector<Overhang>& 
   }
   for (std::size_t t : order) plan.place[t] = buffers[buffer_of[t]].place;
   return plan;
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(const NestProgram& program, const std::vector<Overhang>& more) {
+  return plan_memory(program, {program.input}, {program.output}, more);
+}
+
+MemoryPlan plan_memory(const TrainingPass& pass, const std::vector<Overhang>& more) {
+  return plan_memory(pass.program, pass.in, pass.out, more);
+}
+
+TensorLayout compact_layout(const BoundTensor& tensor, bool known) {
+  TensorLayout layout;
+  layout.low.assign(tensor.axes.size(), 0);
+  layout.high.assign(tensor.axes.size(), 0);
+  lay_out(tensor, known, layout);
+  return layout;
 }
 
 }  // namespace kasimir

@@ -2,6 +2,7 @@
 #include "kasimir/train/kernel_module.h"
 
 #include "kasimir/nest/inline_copies.h"
+#include "kasimir/train/fused_kernel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -60,7 +61,26 @@ at::Tensor KernelModule::padded(const at::Tensor& input) const {
   return rows == 0 && columns == 0 ? input : at::constant_pad_nd(input, {0, columns, 0, rows});
 }
 
+at::Tensor KernelModule::run_compiled(const std::shared_ptr<TrainingKernel>& compiled, const at::Tensor& input) {
+  std::vector<at::Tensor> weights;
+  for (const WeightSlot& slot : compiled->weights()) {
+    const auto found = std::ranges::find(tensor_of_part_, slot.tensor);
+    weights.push_back(parts_[static_cast<std::size_t>(found - tensor_of_part_.begin())].tensor);
+  }
+  FusedResult result = run_fused(compiled, padded(input), weights);
+  const at::NoGradGuard fixed;
+  for (std::size_t i = 0; i < result.statistics.size(); ++i) {
+    const auto found = std::ranges::find(tensor_of_part_, compiled->forward_out()[1 + i].tensor);
+    Part& part = parts_[static_cast<std::size_t>(found - tensor_of_part_.begin())];
+    part.tensor.lerp_(result.statistics[i].reshape(part.tensor.sizes()), part.momentum);
+  }
+  return result.output;
+}
+
 at::Tensor KernelModule::forward(const at::Tensor& input, bool training, const NamedOperandHook& hook) {
+  if (training && !hook && input.is_cpu() && input.scalar_type() == at::kFloat)
+    if (const auto compiled = fused_.find(input.size(0)); compiled != fused_.end())
+      return run_compiled(compiled->second, input);
   const Executor& run = executor(input.size(0), training);
   Tensors tensors(run.graph().tensors.size());
   tensors[static_cast<std::size_t>(run.graph().input)] = padded(input);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/codegen/training_kernel.h"
 #include "kasimir/network/weights.h"
 #include "kasimir/train/executor.h"
 
@@ -36,11 +37,15 @@ class KernelModule {
   /// below and on the right. In training, running statistics move towards the batch's.
   at::Tensor forward(const at::Tensor& input, bool training, const NamedOperandHook& hook = {});
 
+  /// From now on training on batches of that size runs the compiled kernel, where operands are not hooked.
+  void use_fused(std::int64_t batch, std::shared_ptr<TrainingKernel> kernel) { fused_[batch] = std::move(kernel); }
+
   [[nodiscard]] std::vector<Part>& parts() { return parts_; }
 
  private:
   const Executor& executor(std::int64_t batch, bool training);
   at::Tensor padded(const at::Tensor& input) const;
+  at::Tensor run_compiled(const std::shared_ptr<TrainingKernel>& compiled, const at::Tensor& input);
 
   Kernel kernel_;
   Site site_;
@@ -48,6 +53,7 @@ class KernelModule {
   std::vector<Part> parts_;
   std::vector<int> tensor_of_part_;
   std::map<std::pair<std::int64_t, bool>, std::unique_ptr<Executor>> executors_;
+  std::map<std::int64_t, std::shared_ptr<TrainingKernel>> fused_;  ///< by batch
 };
 
 }  // namespace kasimir
