@@ -272,6 +272,12 @@ void add_search(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--promote", options->spec.ladder.promote, "share of the candidates that reach the second rung")
       ->capture_default_str();
+  options->spec.ladder.stop_below = 0.05;
+  command
+      ->add_option("--stop-below", options->spec.ladder.stop_below,
+                   "leave a candidate out of a rung where its chance of reaching the front is smaller; 0: none is")
+      ->check(CLI::Range(0.0, 0.5))
+      ->capture_default_str();
   command->add_option("--workers", options->workers, "worker processes of one thread (default: one per processor)");
   command
       ->add_option("--latency", options->spec.latency,

@@ -77,6 +77,7 @@ LadderConfig LadderConfig::from_json(const Json& json) {
   read(json, "explore_min", c.explore_min, 0, 1);
   read(json, "give_up_after", c.give_up_after, 1, 1e9);
   read(json, "max_lost", c.max_lost, 1, 1e6);
+  read(json, "stop_below", c.stop_below, 0, 0.5);
   if (c.trials == 0 && c.time_limit_s == 0) {
     throw input_error("a search needs an end: give a number of trials, a time limit, or both");
   }
@@ -89,13 +90,19 @@ Json LadderConfig::to_json() const {
           {"finalists", finalists},     {"finalist_seeds", finalist_seeds},
           {"rung_cost", rung_cost},     {"latency_s", latency_s},
           {"explore_min", explore_min}, {"give_up_after", give_up_after},
-          {"max_lost", max_lost}};
+          {"max_lost", max_lost},       {"stop_below", stop_below}};
 }
 
 const std::vector<std::string>& resumable_keys() {
-  static const std::vector<std::string> keys = {"command",        "ladder.trials",    "ladder.time_limit_s",
-                                                "ladder.workers", "ladder.rung_cost", "sites",
-                                                "input",          "classes"};
+  static const std::vector<std::string> keys = {"command",
+                                                "ladder.trials",
+                                                "ladder.time_limit_s",
+                                                "ladder.workers",
+                                                "ladder.rung_cost",
+                                                "ladder.stop_below",
+                                                "sites",
+                                                "input",
+                                                "classes"};
   return keys;
 }
 

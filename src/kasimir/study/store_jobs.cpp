@@ -129,9 +129,7 @@ Lease Store::take(const Job& job, const std::string& worker, double now, double 
 std::optional<Lease> Store::lease(Rung rung, const std::string& worker, double now, double lease_s) {
   std::optional<Lease> lease;
   transact([&] {
-    const auto found =
-        select_jobs(*database_, "where state = 'queued' and rung <= :a order by rung, seed, id limit 1", rung);
-    if (!found.empty()) lease = take(found.front(), worker, now, lease_s);
+    if (const auto found = next_queued(rung)) lease = take(*found, worker, now, lease_s);
   });
   return lease;
 }
@@ -235,6 +233,8 @@ bool Store::finish(const Job& job, const JobResult& result, double now) {
                  .run() == 1;
     if (!stored) return;
     if (failed) return fail_job(job, result, now);
+    if (result.verdict == Verdict::hopeless)
+      return set_state(job.trial, TrialState::stopped, result.rule, result.reason);
     if (!ok) {
       Query(*database_, "delete from jobs where trial = :a and state = 'queued'").in(job.trial).run();
       // Two seeds of a finalist may both be refused; the original is not a candidate.

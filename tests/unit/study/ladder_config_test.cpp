@@ -31,6 +31,7 @@ TEST(LadderConfig, ReadsWhatItWrites) {
   c.explore_min = 0.5;
   c.give_up_after = 77;
   c.max_lost = 9;
+  c.stop_below = 0.02;
   EXPECT_EQ(LadderConfig::from_json(Json::parse(c.to_json().dump())), c);
 }
 
