@@ -85,6 +85,8 @@ class Step {
       }
     }
     if (rung == Rung::longer) stop_hopeless();
+    if (rung == Rung::full && config_.original_first && original_in_training())
+      return Wait{"the others of rung full wait for the original"};
     if (auto lease = store_.lease(rung, claim_.worker, claim_.now, claim_.lease_s)) return *lease;
     if (rung == Rung::quick && wants_more()) return store_.propose(claim_.worker, claim_.now, claim_.lease_s);
     if (leased > 0) return Wait{fmt::format("other workers have the last jobs of rung {}", name_of(rung))};
@@ -121,6 +123,14 @@ class Step {
     const double unit = seconds_per_cost(store_, config_).value_or(0);
     const double one_more = config_.rung_cost[1] * unit;
     return active_ + one_more + finalist_seconds(config_, config_.finalists, unit) > config_.time_limit_s;
+  }
+
+  /// Of its first repetition on rung full. While it is queued it is the next job: it was queued first.
+  bool original_in_training() {
+    const std::vector<Job> jobs = store_.jobs_of(0);
+    return std::any_of(jobs.begin(), jobs.end(), [](const Job& job) {
+      return job.rung == Rung::full && job.seed == 0 && job.state == JobState::leased;
+    });
   }
 
   /// Stops the candidates next in the queue that would hardly reach the front, until one may.

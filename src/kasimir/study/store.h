@@ -45,9 +45,9 @@ struct RungPair {
 struct Numbers {
   int next = 0;           ///< the one to be given out next
   int last_accepted = 0;  ///< the highest whose trial was not rejected
-  int rejected = 0;       ///< how many were rejected
+  int uncounted = 0;      ///< how many were rejected, or added as finalists
   /// Candidates that count against `LadderConfig::trials`.
-  [[nodiscard]] int candidates() const { return next - 1 - rejected; }
+  [[nodiscard]] int candidates() const { return next - 1 - uncounted; }
 };
 
 struct JobCounts {
@@ -136,6 +136,9 @@ class Store {
   bool accept(const Lease& lease, const Proposal& proposal, double now);
   /// There is no kernel for this number; closes the job. False: the lease is lost.
   bool reject(const Lease& lease, std::string_view rule, std::string_view reason, double now);
+  /// A trial that no strategy proposed and that begins as a finalist, with its jobs on rung `full`, on which the study
+  /// goes on. Its number; nothing if a trial has its hash.
+  std::optional<int> add_finalist(const Proposal& proposal, int seeds, double now);
   /// Extends a lease. False: it is lost.
   bool heartbeat(const Job& job, double now, double lease_s);
   /// Stores an epoch at once. False: the lease is lost.

@@ -185,6 +185,30 @@ bool Store::accept(const Lease& lease, const Proposal& proposal, double now) {
   return accepted;
 }
 
+std::optional<int> Store::add_finalist(const Proposal& proposal, int seeds, double now) {
+  KASIMIR_CHECK(!proposal.hash.empty(), "a finalist has no hash: {}", proposal.kernel);
+  std::optional<int> added;
+  transact([&] {
+    int twin = 0;
+    if (Query(*database_, "select number from trials where hash = :a").in(proposal.hash).out(twin).next()) return;
+    const int number = numbers().next;
+    Query(*database_, "update study set next_trial = :a, rejected_trials = rejected_trials + 1 where id = 1")
+        .in(number + 1)
+        .run();
+    Query(*database_,
+          "insert into trials (number, state, kernel, hash, origin, replaced_macs, replaced_params, network_macs, "
+          "network_params, budget_use, rule, reason, created) "
+          "values (:a, 'running', :b, :c, :d, :e, :f, :g, :h, :i, '', '', :j)")
+        .in(number, proposal.kernel, proposal.hash, proposal.origin, proposal.replaced.macs, proposal.replaced.params,
+            proposal.network.macs, proposal.network.params, proposal.budget_use, now)
+        .run();
+    for (int seed = 0; seed < seeds; ++seed) queue(number, Rung::full, seed);
+    set_phase(static_cast<int>(Rung::full));
+    added = number;
+  });
+  return added;
+}
+
 bool Store::reject(const Lease& lease, std::string_view rule, std::string_view reason, double now) {
   return finish(lease.job, JobResult::rejected(std::string(rule), std::string(reason)), now);
 }

@@ -232,7 +232,7 @@ std::optional<Job> Store::next_queued(Rung rung) const {
 Numbers Store::numbers() const {
   Numbers numbers;
   Query(*database_, "select next_trial, rejected_trials from study where id = 1")
-      .out(numbers.next, numbers.rejected)
+      .out(numbers.next, numbers.uncounted)
       .next();
   Query(*database_, "select number from trials where state <> 'rejected' order by number desc limit 1")
       .out(numbers.last_accepted)

@@ -111,6 +111,24 @@ TEST_P(StudyStore, PairsTheAccuraciesOfTwoRungsNewestFirst) {
   EXPECT_EQ(store->next_queued(Rung::full), std::nullopt);
 }
 
+TEST_P(StudyStore, AddsAFinalistThatCountsAsNoCandidate) {
+  running();
+  running();
+  store->set_phase(rung_count);
+  EXPECT_EQ(store->add_finalist(proposal(9), 2, 1500), 2);
+  EXPECT_EQ(store->add_finalist(proposal(9), 2, 1600), std::nullopt) << "the same hash";
+  EXPECT_EQ(store->add_finalist(proposal(1), 2, 1600), std::nullopt);
+  EXPECT_EQ(store->info().phase, static_cast<int>(Rung::full));
+  const Trial trial = store->trial(2);
+  EXPECT_EQ(trial.state, TrialState::running);
+  EXPECT_EQ(trial.kernel, "kernel 9");
+  EXPECT_EQ(trial.network, (Counts{700, 70}));
+  ASSERT_EQ(store->jobs_of(2).size(), 2U);
+  EXPECT_EQ(store->jobs_of(2).back().rung, Rung::full);
+  EXPECT_EQ(store->numbers().next, 3);
+  EXPECT_EQ(store->numbers().candidates(), 1);
+}
+
 TEST_P(StudyStore, TakesOverMoreTrialsOnResume) {
   store->set_phase(rung_count);
   const Store again = fake::start(store->place(), fake::spec(25), 2000);
