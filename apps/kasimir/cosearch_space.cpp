@@ -8,6 +8,7 @@
 #include "kasimir/network/quantization.h"
 #include "kasimir/network/residual_space.h"
 #include "kasimir/primitive/catalog.h"
+#include "kasimir/study/assignment.h"
 #include "kasimir/study/store.h"
 #include "kasimir/train/window_form.h"
 
@@ -27,7 +28,7 @@ std::vector<Kernel> kernels_of_study(const std::string& path) {
     const auto jobs = store.jobs_of(trial.number);
     const bool full = std::ranges::any_of(
         jobs, [](const study::Job& job) { return job.rung == study::Rung::full && job.accuracy.has_value(); });
-    if (full && !trial.kernel.empty())
+    if (full && !trial.kernel.empty() && !study::is_assignment(trial.kernel))
       kernels.push_back(parse_kernel(trial.kernel, catalog(), fmt::format("{}: trial {}", path, trial.number)));
   }
   if (kernels.empty()) throw input_error("{}: no trial was trained in full, so that it has no kernels to offer", path);

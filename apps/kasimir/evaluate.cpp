@@ -4,6 +4,7 @@
 #include "kasimir/options.h"
 #include "kasimir/sampling.h"
 #include "kasimir/sites.h"
+#include "kasimir/trial_plan.h"
 
 #include "kasimir/base/files.h"
 #include "kasimir/primitive/catalog.h"
@@ -44,12 +45,29 @@ void save_whole(const Model& model, const std::filesystem::path& path) {
   std::filesystem::rename(half, path);
 }
 
+/// Whether its first repetition on rung `full` has a result.
+bool original_is_trained(const study::Store& store) {
+  return std::ranges::any_of(store.jobs_of(0), [](const study::Job& job) {
+    return job.rung == study::Rung::full && job.seed == 0 && job.state == study::JobState::done && job.accuracy;
+  });
+}
+
 std::int64_t whole(double value) { return static_cast<std::int64_t>(value + 0.5); }
 
 }  // namespace
 
 std::filesystem::path weights_path(const study::StudyPlace& study, int trial, int repetition) {
   return study.beside(".weights") / fmt::format("trial-{}-seed-{}.pt", trial, repetition);
+}
+
+std::unique_ptr<Model> trained_original(const study::StudyPlace& study, const Network& network, Device device) {
+  const auto path = weights_path(study, 0, 0);
+  if (!std::filesystem::exists(path))
+    throw input_error("{}, the trained original network, is not here", path.string())
+        .note("it lies where the worker ran that trained it, beside the study's name; copy it from there");
+  auto model = std::make_unique<Model>(NetworkPlan{&network, {}}, ModelOptions{.device = device});
+  model->load(path);
+  return model;
 }
 
 Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
@@ -66,6 +84,9 @@ Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
     throw input_error("the targets of data set {} are masks, and networks here give one vector for each image",
                       data_.name)
         .note("masks are read and described (`kasimir data`), but not trained on; train on classes or values");
+  if (spec_.distill > 0 && data_.target != TargetKind::classes)
+    throw input_error("--distill was asked for, but the targets of data set {} are no classes", data_.name)
+        .note("leave the option out: what is distilled is a distribution over classes");
   if (spec_.device == "cuda" && !has_cuda())
     throw input_error("--device cuda was asked for, but torch finds no CUDA device")
         .note("leave the option out to train on the processor");
@@ -174,9 +195,10 @@ History Evaluator::history() const {
 }
 
 NetworkPlan Evaluator::plan_of(const study::Trial& trial) const {
-  if (trial.number == 0) return original_;
-  return replace_with(network_, selection_.replaced,
-                      parse_kernel(trial.kernel, catalog(), fmt::format("trial {}", trial.number)));
+  return trial_plan(trial, network_, selection_.replaced, [this](int number) {
+    KASIMIR_CHECK(study_, "trial {} of a study is asked for, but there is none", number);
+    return study::Store::view(*study_).trial(number).kernel;
+  });
 }
 
 std::optional<study::JobResult> Evaluator::screened(const NetworkPlan& plan) const {
@@ -239,14 +261,21 @@ study::JobResult Evaluator::train_rung(const study::Job& job, int trial, const N
   Split split = split_;
   if (images > 0 && images < std::ssize(split.train))
     split.train = stratified_subset(data_.train.labels, split_.train, images, spec_.seed);
-  const Recipe recipe = spec_.recipe(rung, job.seed, data_.train);
+  const Recipe recipe = spec_.recipe(rung, trial, job.seed, data_.train);
+  std::unique_ptr<Model> teacher;
+  if (recipe.distill > 0) {
+    KASIMIR_CHECK(study_, "trial {} is taught by a study, but there is none", trial);
+    if (!original_is_trained(study::Store::view(*study_)))
+      return study::JobResult::failed("no teacher", "the original, which teaches, could not be trained");
+    teacher = trained_original(*study_, network_, recipe.device);
+  }
   TrainObserver watch;
   watch.epoch = [&](const EpochRow& row) {
     observer.epoch({row.epoch, row.train_loss, row.train_accuracy, row.validation_loss, row.validation_accuracy,
                     row.learning_rate, row.seconds});
   };
   watch.should_stop = observer.should_stop;
-  const TrainResult trained = train(plan, data_, split, recipe, watch);
+  const TrainResult trained = train(plan, data_, split, recipe, watch, {.teacher = teacher.get()});
   if (trained.stopped) return study::JobResult::stopped();
   if (trained.failed) return study::JobResult::failed(trained.failed->rule, trained.failed->with);
   if (study_ && job.rung == study::Rung::full) save_whole(*trained.model, weights_path(*study_, trial, job.seed));

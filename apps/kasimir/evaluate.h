@@ -10,6 +10,7 @@
 #include "kasimir/network/sites.h"
 #include "kasimir/study/scores.h"
 #include "kasimir/study/worker.h"
+#include "kasimir/train/model.h"
 #include "kasimir/train/native_latency.h"
 
 #include <filesystem>
@@ -20,6 +21,10 @@ namespace kasimir {
 /// Where a search keeps what a finalist has learned: beside the study (StudyPlace::beside), one file per trial and
 /// repetition.
 std::filesystem::path weights_path(const study::StudyPlace& study, int trial, int repetition);
+
+/// A study's original network as its first repetition on rung `full` left it. @throws Error (input) if its weights are
+/// not there.
+std::unique_ptr<Model> trained_original(const study::StudyPlace& study, const Network& network, Device device);
 
 /// A search as one process sees it: the data in memory, the network, the sampler; answers for a study's worker.
 class Evaluator {
@@ -33,6 +38,8 @@ class Evaluator {
   [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] const Dataset& data() const { return data_; }
+  [[nodiscard]] const Split& split() const { return split_; }
+  [[nodiscard]] const SearchSpec& spec() const { return spec_; }
 
   /// @throws Error (unsolved) if no kernel fits the budget and the limits in a good number of attempts: says what
   /// stopped most of them and how near they came.
@@ -43,9 +50,12 @@ class Evaluator {
   Outcome<study::Proposal> ask(int number) const;
   study::JobResult evaluate(const study::Job& job, const study::Trial& trial, study::JobObserver& observer) const;
 
+  [[nodiscard]] NetworkPlan plan_of(const study::Trial& trial) const;
+  /// By what the search asks for: generated C or eager PyTorch.
+  [[nodiscard]] Outcome<LatencySamples> measured(const NetworkPlan& plan, const LatencyOptions& options) const;
+
  private:
   [[nodiscard]] History history() const;
-  [[nodiscard]] NetworkPlan plan_of(const study::Trial& trial) const;
   study::JobResult train_rung(const study::Job& job, int trial, const NetworkPlan& plan,
                               study::JobObserver& observer) const;
   study::JobResult latency(const NetworkPlan& plan) const;
@@ -57,8 +67,6 @@ class Evaluator {
   /// Latency and a short training of a candidate that screens and scores let pass.
   study::JobResult first_rung(const study::Job& job, const study::Trial& trial, const NetworkPlan& plan,
                               study::JobObserver& observer) const;
-  /// By what the search asks for: generated C or eager PyTorch.
-  [[nodiscard]] Outcome<LatencySamples> measured(const NetworkPlan& plan, const LatencyOptions& options) const;
   void quick_latency(const NetworkPlan& plan, study::JobResult& result) const;
   /// Seconds of one run as generated C, by the latency model.
   [[nodiscard]] Outcome<double> predicted(const NetworkPlan& plan) const;

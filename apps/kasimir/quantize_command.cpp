@@ -100,7 +100,9 @@ class Quantizing {
 
   [[nodiscard]] Recipe recipe(int epochs, double rate) const {
     Recipe recipe;
-    if (subject_.spec) recipe = subject_.spec->recipe(static_cast<int>(study::Rung::full), 0, data_.train);
+    // As the original's: without a teacher. Nor an average over the few steps that are trained here.
+    if (subject_.spec) recipe = subject_.spec->recipe(static_cast<int>(study::Rung::full), 0, 0, data_.train);
+    recipe.average = 0;
     recipe.epochs = epochs;
     recipe.learning_rate = rate;
     recipe.batch = options_.batch;

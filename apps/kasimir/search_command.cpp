@@ -5,6 +5,7 @@
 #include "kasimir/sites.h"
 #include "kasimir/stop.h"
 #include "kasimir/strategy.h"
+#include "kasimir/study_work.h"
 
 #include "kasimir/base/files.h"
 #include "kasimir/base/text.h"
@@ -12,14 +13,8 @@
 #include "kasimir/data/webdataset.h"
 #include "kasimir/network/coverage.h"
 #include "kasimir/primitive/catalog.h"
-#include "kasimir/report/listing.h"
-#include "kasimir/report/report.h"
-#include "kasimir/study/ladder.h"
-#include "kasimir/study/supervisor.h"
 #include "kasimir/train/machine.h"
 #include "kasimir/train/score.h"
-
-#include <unistd.h>
 
 #include <filesystem>
 #include <thread>
@@ -40,9 +35,6 @@ struct SearchCommand {
   bool no_global = false;
   bool no_flip = false;
 };
-
-/// This program's own file, to start workers from.
-std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 SearchSpec finish_spec(const SearchCommand& options) {
   SearchSpec spec = options.spec;
@@ -74,6 +66,7 @@ SearchSpec finish_spec(const SearchCommand& options) {
   if (spec.ladder.trials == 0 && options.time.empty()) spec.ladder.time_limit_s = 600;
   spec.ladder.workers =
       options.workers > 0 ? options.workers : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  spec.ladder.original_first = spec.distill > 0;
   spec.budget = Budget::parse(spec.budget).str();
   spec.sample_options().limits.check(catalog());
   strategy_named(spec.strategy);
@@ -94,40 +87,9 @@ void set_rung_costs(SearchSpec& spec, const Evaluator& evaluator) {
     // Validation after each epoch costs about a third of a training image per image.
     images[i] = rung.epochs * (epoch + all * spec.validation / (1.0 - spec.validation) / 3.0);
   }
+  if (spec.distill > 0) images[2] *= 4.0 / 3.0;  // the teacher's scores, likewise
   for (std::size_t i = 0; i < images.size(); ++i) spec.ladder.rung_cost[i] = images[i] / images[0];
 }
-
-class ProgressPrinter {
- public:
-  explicit ProgressPrinter(bool json) : json_(json) {}
-
-  void operator()(const study::Progress& progress, const std::vector<study::Event>& events) {
-    for (const study::Event& event : events) print(event, progress);
-    if (json_ || progress.active_seconds < next_) return;
-    next_ = progress.active_seconds + 20;  // an improvement has its own line; between them a sign of life
-    print_totals(progress);
-  }
-
- private:
-  void print(const study::Event& event, const study::Progress& progress) {
-    if (json_) {
-      fmt::print(
-          "{}\n",
-          nlohmann::json{{"at", event.at}, {"kind", event.kind}, {"text", event.text}, {"data", event.data}}.dump());
-    } else {
-      fmt::print("{:>9}  {:<12} {}\n", duration_text(progress.active_seconds), event.kind, event.text);
-    }
-    std::fflush(stdout);
-  }
-
-  static void print_totals(const study::Progress& progress) {
-    fmt::print("{:>9}  {:<12} {}\n", duration_text(progress.active_seconds), "progress", study::str(progress));
-    std::fflush(stdout);
-  }
-
-  bool json_;
-  double next_ = 20;
-};
 
 std::string machine_text(const SearchSpec& spec) {
   return describe_machine(spec.device == "cuda" ? Device::cuda : Device::cpu).str();
@@ -165,18 +127,7 @@ int run(const SearchCommand& options) {
         study::Store::start(options.study, record, "kasimir " KASIMIR_VERSION, machine_text(spec), study::wall_clock());
     if (store.resumed()) say(fmt::format("going on with {}", store.place().str()));
   }
-  study::SupervisorOptions supervisor;
-  supervisor.argv = {own_path(), "worker", options.study};
-  supervisor.workers = spec.ladder.workers;
-  supervisor.stop = &stop;
-  ProgressPrinter printer(options.log_json);
-  const auto end = study::supervise(options.study, supervisor, std::ref(printer));
-
-  const auto store = study::Store::view(options.study);
-  const std::string report = options.report.empty() ? store.place().beside(".html").string() : options.report;
-  report::write_report(store, catalog(), report, {.goal = {}, .program = "kasimir " KASIMIR_VERSION});
-  say("\n" + report::study_table(store).str());
-  say(fmt::format("report  {}", report));
+  const auto end = work_and_report(options.study, {spec.ladder.workers, options.log_json, options.report}, stop);
   if (end == study::WorkerEnd::stopped) say("stopped; the same command goes on from here");
   return 0;
 }
@@ -212,6 +163,25 @@ void add_training_options(CLI::App& command, SearchCommand& options) {
       ->capture_default_str();
   command.add_option("--batch", options.spec.batch, "images per step")->capture_default_str();
   command.add_option("--label-smoothing", options.spec.label_smoothing, "0 to 1")->capture_default_str();
+  command
+      .add_option("--full-label-smoothing", options.spec.full_label_smoothing,
+                  "the same of finalists and the original in full training (default: --label-smoothing)")
+      ->check(CLI::Range(0.0, 0.99));
+  command
+      .add_option("--full-ema", options.spec.full_average,
+                  "decay of a moving average of weights and batch norm statistics in full training, which is what is "
+                  "scored and kept; such as 0.999; 0: none")
+      ->check(CLI::Range(0.0, 0.999999))
+      ->capture_default_str();
+  command
+      .add_option("--distill", options.spec.distill,
+                  "weight of the trained original's scores in the loss of finalists; 0: none. The original itself has "
+                  "no teacher")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command.add_option("--distill-temperature", options.spec.distill_temperature, "of the softmax of both")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command.add_flag("--no-flip", options.no_flip, "do not mirror images (digits, letters)");
   command.add_option("--validation", options.spec.validation, "share of the training images that scores candidates")
       ->capture_default_str();
@@ -271,6 +241,12 @@ void add_search(CLI::App& app, Action& action) {
   command->add_option("--finalist-seeds", options->spec.ladder.finalist_seeds, "repetitions of each finalist")
       ->capture_default_str();
   command->add_option("--promote", options->spec.ladder.promote, "share of the candidates that reach the second rung")
+      ->capture_default_str();
+  options->spec.ladder.stop_below = 0.05;
+  command
+      ->add_option("--stop-below", options->spec.ladder.stop_below,
+                   "leave a candidate out of a rung where its chance of reaching the front is smaller; 0: none is")
+      ->check(CLI::Range(0.0, 0.5))
       ->capture_default_str();
   command->add_option("--workers", options->workers, "worker processes of one thread (default: one per processor)");
   command

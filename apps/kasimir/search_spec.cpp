@@ -47,6 +47,12 @@ Json SearchSpec::to_json() const {
   if (strategy != "random") json["strategy"] = strategy;
   if (!scores.empty()) json["scores"] = scores;
   if (score_keep < 1) json["score_keep"] = score_keep;
+  if (full_label_smoothing) json["full_label_smoothing"] = *full_label_smoothing;
+  if (full_average > 0) json["full_average"] = full_average;
+  if (distill > 0) {
+    json["distill"] = distill;
+    json["distill_temperature"] = distill_temperature;
+  }
   return json;
 }
 
@@ -73,6 +79,10 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     spec.reading = DataOptions::from_json(json);
     spec.strategy = json.value("strategy", "random");
     spec.scores = json.value("scores", spec.scores);
+    if (json.contains("full_label_smoothing")) spec.full_label_smoothing = json["full_label_smoothing"].get<double>();
+    spec.full_average = json.value("full_average", 0.0);
+    spec.distill = json.value("distill", 0.0);
+    spec.distill_temperature = json.value("distill_temperature", spec.distill_temperature);
     spec.score_keep = json.value("score_keep", spec.score_keep);
     spec.composites = json.value("composites", 0.0);
     json.at("seed").get_to(spec.seed);
@@ -124,7 +134,7 @@ LoadOptions SearchSpec::load_options() const {
   return options;
 }
 
-Recipe SearchSpec::recipe(int rung, int repetition, const ImageSet& images) const {
+Recipe SearchSpec::recipe(int rung, int trial, int repetition, const ImageSet& images) const {
   Recipe recipe;
   recipe.epochs = rungs.at(static_cast<std::size_t>(rung)).epochs;
   recipe.batch = batch;
@@ -135,7 +145,13 @@ Recipe SearchSpec::recipe(int rung, int repetition, const ImageSet& images) cons
   recipe.flip = flip;
   recipe.seed = seed * 1000 + static_cast<std::uint64_t>(repetition);
   recipe.device = device == "cuda" ? Device::cuda : Device::cpu;
-  recipe.evaluate_test = rung == static_cast<int>(study::Rung::full);
+  if (rung == static_cast<int>(study::Rung::full)) {
+    recipe.evaluate_test = true;
+    recipe.label_smoothing = full_label_smoothing.value_or(label_smoothing);
+    recipe.average = full_average;
+    recipe.distill = trial == 0 ? 0 : distill;
+    recipe.distill_temperature = distill_temperature;
+  }
   return recipe;
 }
 

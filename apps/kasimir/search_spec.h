@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,11 @@ struct SearchSpec {
   int batch = 128;
   double label_smoothing = 0.0;
   bool flip = true;
+  /// What rung `full` adds to that, of the original as of the candidates (Recipe); the original has no teacher.
+  std::optional<double> full_label_smoothing;
+  double full_average = 0;
+  double distill = 0;
+  double distill_temperature = Recipe{}.distill_temperature;
   DataOptions reading;             ///< how the data is read
   std::int64_t train_limit = 0;    ///< images of the data set to use at all; 0: all
   double slowest = 2.5;            ///< training step against the original's, above which a candidate is screened out
@@ -68,8 +74,9 @@ struct SearchSpec {
   static SearchSpec from_json(const nlohmann::json& json);
   [[nodiscard]] SampleOptions sample_options() const;
   [[nodiscard]] LoadOptions load_options() const;
-  /// The recipe of a rung for one repetition. All trials of a study are trained alike.
-  [[nodiscard]] Recipe recipe(int rung, int repetition, const ImageSet& images) const;
+  /// The recipe of a rung for one repetition of a trial. All trials of a study are trained alike; with distillation, on
+  /// rung `full` candidates have the trained original as their teacher, and the original (trial 0) has none.
+  [[nodiscard]] Recipe recipe(int rung, int trial, int repetition, const ImageSet& images) const;
 };
 
 /// True for the name of an ONNX file, "model.onnx".

@@ -9,7 +9,10 @@
 #include "kasimir/base/table.h"
 #include "kasimir/base/text.h"
 #include "kasimir/codegen/dot.h"
+#include "kasimir/kernel/binding_at.h"
+#include "kasimir/kernel/cost.h"
 #include "kasimir/primitive/catalog.h"
+#include "kasimir/study/assignment.h"
 #include "kasimir/study/store.h"
 #include "kasimir/synth/solver.h"
 
@@ -33,6 +36,10 @@ std::string kernel_text(const std::string& where) {
       if (trial.kernel.empty())
         throw input_error("trial {} of {} has no kernel: {}", *number, where.substr(0, colon),
                           *number == 0 ? "it is the original network" : trial.reason);
+      if (study::is_assignment(trial.kernel))
+        throw input_error("trial {} of {} has a kernel for each site", *number, where.substr(0, colon))
+            .note(fmt::format("`kasimir show {}:NUMBER` shows the kernel of another trial; {}", where.substr(0, colon),
+                              trial.kernel));
       return trial.kernel;
     }
   }
@@ -59,23 +66,15 @@ void print_costs(Kernel kernel, const Graph& graph, const std::vector<SiteLoad>&
                {"of conv", "%"},
                {"free sizes", "", Table::Align::left}});
   for (const SiteLoad& load : loads) {
-    Binding binding = load.site.binding();
-    binding.set(Symbol::N, 1);
-    const Binding fit = kernel.fit_at(load.site);
-    for (int i = 0; i < symbol_count; ++i) {
-      const auto symbol = static_cast<Symbol>(i);
-      if (kernel.choices.has(symbol)) binding.set(symbol, kernel.choices[symbol]);
-      if (fit.has(symbol)) binding.set(symbol, fit[symbol]);
-    }
-    const bool bound = std::ranges::all_of(kernel.free_symbols(), [&](Symbol symbol) { return binding.has(symbol); });
-    if (!bound) {
+    const auto binding = binding_at(kernel, load.site);
+    if (!binding) {
       table.row({load.site.str(), std::to_string(load.count), "?", "?", "?", "?", "no value fits"});
       continue;
     }
-    const double macs = total.macs.value_at(binding);
-    const double params = total.params.value_at(binding);
+    const double macs = total.macs.value_at(*binding);
+    const double params = total.params.value_at(*binding);
     table.row({load.site.str(), std::to_string(load.count), si(macs), fmt::format("{:.1f}", 100 * macs / load.macs),
-               si(params), fmt::format("{:.1f}", 100 * params / load.params), fit.str()});
+               si(params), fmt::format("{:.1f}", 100 * params / load.params), kernel.fit_at(load.site).str()});
   }
   fmt::print("MACs    {}\nparams  {}\n\n{}", total.macs.str(), total.params.str(), table.str());
 }

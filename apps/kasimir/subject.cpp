@@ -3,8 +3,8 @@
 
 #include "kasimir/evaluate.h"
 #include "kasimir/sites.h"
+#include "kasimir/trial_plan.h"
 
-#include "kasimir/primitive/catalog.h"
 #include "kasimir/study/store.h"
 #include "kasimir/train/batches.h"
 
@@ -22,15 +22,16 @@ void place_kernel(const SubjectOptions& options, Subject& subject) {
   subject.notes.emplace_back("kernel", options.kernel);
 }
 
-void train_again(const SearchSpec& spec, const Dataset& data, Subject& subject) {
+void train_again(const SubjectOptions& options, const SearchSpec& spec, const Dataset& data, Subject& subject) {
   const Split split = split_validation(data.train, spec.validation, spec.seed);
-  const Recipe recipe = spec.recipe(static_cast<int>(study::Rung::full), 0, data.train);
+  const Recipe recipe = spec.recipe(static_cast<int>(study::Rung::full), options.trial, 0, data.train);
+  const auto teacher = recipe.distill > 0 ? trained_original(options.study, *subject.network, recipe.device) : nullptr;
   TrainObserver watch;
   watch.epoch = [&](const EpochRow& row) {
     fmt::print("epoch {} of {}: validation accuracy {:.4f}\n", row.epoch, recipe.epochs, row.validation_accuracy);
     std::fflush(stdout);
   };
-  const TrainResult trained = train(subject.plan, data, split, recipe, watch);
+  const TrainResult trained = train(subject.plan, data, split, recipe, watch, {.teacher = teacher.get()});
   if (!trained.ok()) throw unsolved_error("the training failed: {}", trained.failed->str());
   subject.model = trained.model;
   subject.notes.emplace_back("weights", "trained for this export");
@@ -116,14 +117,13 @@ Subject subject_from_study(const SubjectOptions& options) {
   subject.network = std::make_unique<Network>(network_for(spec.network, spec.width,
                                                           {data.train.channels, data.train.height, data.train.width},
                                                           static_cast<std::int64_t>(data.classes.size())));
-  subject.plan = {subject.network.get(), {}};
-  if (!trial.kernel.empty())
-    subject.plan = replace_with(*subject.network, select_sites(*subject.network, {spec.replace, spec.keep}).replaced,
-                                parse_kernel(trial.kernel, catalog(), fmt::format("trial {}", trial.number)));
+  subject.plan = trial_plan(trial, *subject.network,
+                            select_sites(*subject.network, {spec.replace, spec.keep}).replaced,
+                            [&](int number) { return store.trial(number).kernel; });
   subject.notes.emplace_back("network", subject.network->name());
   subject.notes.emplace_back("data", data.description);
   if (options.train) {
-    train_again(spec, data, subject);
+    train_again(options, spec, data, subject);
   } else {
     subject.model = std::make_shared<Model>(subject.plan);
     subject.model->load(weights);

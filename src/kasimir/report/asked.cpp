@@ -87,7 +87,9 @@ std::vector<Line> spec_lines(const View& view) {
   static const std::set<std::string> elsewhere{"ladder", "sites", "command", "budget"};
   std::vector<Line> lines;
   for (const auto& item : view.info.spec.items())
-    if (!elsewhere.contains(item.key())) lines.push_back({item.key(), in_words(item.value()), ""});
+    if (!elsewhere.contains(item.key()))
+      lines.push_back({item.key(), in_words(item.value()),
+                       item.key() == "distill" ? "by finalists; the original has no teacher" : ""});
   return lines;
 }
 

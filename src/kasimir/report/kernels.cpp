@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/base/text.h"
 #include "kasimir/codegen/dot.h"
+#include "kasimir/kernel/binding_at.h"
 #include "kasimir/kernel/cost.h"
 #include "kasimir/kernel/kernel.h"
 #include "kasimir/report/parts.h"
 #include "kasimir/size/size.h"
+#include "kasimir/study/assignment.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace kasimir::report {
@@ -20,19 +23,6 @@ std::vector<Site> sites_to_check(const View& view, const Kernel& kernel) {
   if (sites.empty())
     for (const auto& [site, fit] : kernel.fits) sites.push_back(site);
   return sites;
-}
-
-/// Numbers for all symbols of a kernel at a site; nothing if a free symbol has no value there.
-std::optional<Binding> binding_at(const Kernel& kernel, const Site& site) {
-  Binding binding = site.binding();
-  const Binding fit = kernel.fit_at(site);
-  for (const Symbol symbol : kernel.free_symbols()) {
-    if (!fit.has(symbol)) return std::nullopt;
-    binding.set(symbol, fit[symbol]);
-  }
-  for (const Symbol symbol : choice_symbols)
-    if (kernel.choices.has(symbol)) binding.set(symbol, kernel.choices[symbol]);
-  return binding;
 }
 
 Html message(const std::string& text) { return element("p", {{"class", "note"}}, text); }
@@ -131,7 +121,23 @@ Html costs(const View& view, const Kernel& kernel, const SiteSet& sites) {
   return site_costs(view, kernel, cost) + element("details", element("summary", "As formulas") + formula);
 }
 
+/// Each site with a link to the card of the kernel that stands there.
+Html assigned(const View& view, const std::string& text) {
+  std::vector<Row> rows;
+  for (const auto& [site, trial] : study::parse_assignment(text)) {
+    const auto row = std::ranges::find(view.rows, trial, &TrialSummary::number);
+    const std::string name = row == view.rows.end() ? "?" : kernel_name(row->kernel);
+    rows.push_back(
+        {{site, trial == 0 ? Html(name)
+                           : element("a", {{"href", fmt::format("#kernel-{}", trial)}},
+                                     fmt::format("{} (trial {})", name, trial))},
+         ""});
+  }
+  return table({"site", "kernel"}, rows, TableStyle::compact);
+}
+
 Html body(const View& view, const std::string& text, Catalog catalog, const std::string& dot) {
+  if (study::is_assignment(text)) return assigned(view, text);
   std::optional<Kernel> kernel;
   try {
     kernel = parse_kernel(text, catalog, "the study's kernel");

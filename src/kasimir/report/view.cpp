@@ -3,6 +3,7 @@
 
 #include "kasimir/base/error.h"
 #include "kasimir/base/text.h"
+#include "kasimir/study/assignment.h"
 
 #include <fmt/chrono.h>
 
@@ -164,6 +165,7 @@ std::string in_words(const study::Json& value) {
 
 std::string kernel_name(const std::string& kernel_text) {
   if (kernel_text.empty()) return "original";
+  if (study::is_assignment(kernel_text)) return "assignment";
   for (const std::string& line : split(kernel_text, '\n')) {
     const std::string_view text = trim(line);
     if (text.starts_with("kernel ")) return std::string(trim(text.substr(7)));

@@ -71,7 +71,7 @@ std::string percent(double share, int digits = 1);        ///< 0.9134 as "91.3 %
 std::string points(double share);                         ///< 0.0234 as "2.3 points"
 std::string shown(const study::Json& value);              ///< a text as it is, anything else as JSON; nothing as ""
 std::string in_words(const study::Json& value);           ///< the same, but structures as "key value, list (1, 2)"
-std::string kernel_name(const std::string& kernel_text);  ///< from its line `kernel NAME`; "original" for an empty text
+std::string kernel_name(const std::string& kernel_text);  ///< from its line `kernel NAME`; "original", "assignment"
 std::string time_text(double seconds);                    ///< UTC, "2024-05-01 12:30"
 /// `value` over the original's; nothing if one of them is not known (0).
 std::optional<double> ratio(std::int64_t value, std::int64_t original);

@@ -2,7 +2,9 @@
 #include "kasimir/study/ladder.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/base/statistics.h"
 #include "kasimir/study/forecast.h"
+#include "kasimir/study/stopping.h"
 
 #include <algorithm>
 #include <array>
@@ -10,6 +12,42 @@
 
 namespace kasimir::study {
 namespace {
+
+/// Pairs of accuracies that predictions are made of: the newest. Enough for their deviation, and quick to read.
+constexpr int stop_pairs = 500;
+
+std::vector<RungResult> candidates_on(const Store& store, Rung rung) {
+  std::vector<RungResult> results = store.results(rung);
+  std::erase_if(results, [](const RungResult& r) { return r.trial == 0; });
+  return results;
+}
+
+/// What stopping is decided from. On rung longer alone: finalists are as many as were asked for.
+class Outlook {
+ public:
+  Outlook(const Store& store, const LadderConfig& config)
+      : store_(store), config_(config), done_(candidates_on(store, Rung::longer)) {}
+
+  /// Why a candidate that had this accuracy `when` will hardly be a finalist or on the front.
+  [[nodiscard]] std::optional<Rejection> stops(int trial, double early, const std::vector<RungPair>& pairs,
+                                               const std::string& when) const {
+    const auto bar = bar_to_beat(done_, store_.trial(trial).network, config_.finalists);
+    if (!bar) return std::nullopt;
+    const auto prediction = hopeless(pairs, early, *bar, {config_.stop_below});
+    if (!prediction) return std::nullopt;
+    return Rejection{
+        "the front is out of reach",
+        fmt::format("{:.2g} % chance of more than {:.1f} % on rung longer: {:.1f} ± {:.1f} % is expected after "
+                    "{:.1f} % {}, from {} pairs",
+                    100 * prediction->chance_above(*bar), 100 * *bar, 100 * prediction->expected,
+                    100 * prediction->scale, 100 * early, when, pairs.size())};
+  }
+
+ private:
+  const Store& store_;
+  const LadderConfig& config_;
+  std::vector<RungResult> done_;
+};
 
 /// One question of one worker, inside its transaction.
 class Step {
@@ -46,6 +84,9 @@ class Step {
               {{"left_out", dropped}});
       }
     }
+    if (rung == Rung::longer) stop_hopeless();
+    if (rung == Rung::full && config_.original_first && original_in_training())
+      return Wait{"the others of rung full wait for the original"};
     if (auto lease = store_.lease(rung, claim_.worker, claim_.now, claim_.lease_s)) return *lease;
     if (rung == Rung::quick && wants_more()) return store_.propose(claim_.worker, claim_.now, claim_.lease_s);
     if (leased > 0) return Wait{fmt::format("other workers have the last jobs of rung {}", name_of(rung))};
@@ -77,17 +118,45 @@ class Step {
 
   bool longer_is_enough() {
     if (config_.time_limit_s == 0 || store_.count_jobs(JobState::queued, Rung::longer) == 0) return false;
-    const std::vector<RungResult> done = candidates_on(Rung::longer);
+    const std::vector<RungResult> done = candidates_on(store_, Rung::longer);
     if (static_cast<int>(done.size()) < config_.finalists) return false;
     const double unit = seconds_per_cost(store_, config_).value_or(0);
     const double one_more = config_.rung_cost[1] * unit;
     return active_ + one_more + finalist_seconds(config_, config_.finalists, unit) > config_.time_limit_s;
   }
 
-  std::vector<RungResult> candidates_on(Rung rung) {
-    std::vector<RungResult> results = store_.results(rung);
-    std::erase_if(results, [](const RungResult& r) { return r.trial == 0; });
-    return results;
+  /// Of its first repetition on rung full. While it is queued it is the next job: it was queued first.
+  bool original_in_training() {
+    const std::vector<Job> jobs = store_.jobs_of(0);
+    return std::any_of(jobs.begin(), jobs.end(), [](const Job& job) {
+      return job.rung == Rung::full && job.seed == 0 && job.state == JobState::leased;
+    });
+  }
+
+  /// Stops the candidates next in the queue that would hardly reach the front, until one may.
+  void stop_hopeless() {
+    if (config_.stop_below <= 0) return;
+    std::optional<Outlook> outlook;
+    std::vector<RungPair> pairs;
+    while (const auto job = store_.next_queued(Rung::longer)) {
+      const auto early = job->trial > 0 ? accuracy_on(job->trial, Rung::quick) : std::nullopt;
+      if (!early) return;
+      if (!outlook) {
+        outlook.emplace(store_, config_);
+        pairs = store_.rung_pairs(Rung::quick, Rung::longer, stop_pairs);
+      }
+      const auto why = outlook->stops(job->trial, *early, pairs, "on rung quick");
+      if (!why) return;
+      store_.drop_queued_of(job->trial);
+      store_.set_state(job->trial, TrialState::stopped, why->rule, why->with);
+    }
+  }
+
+  std::optional<double> accuracy_on(int trial, Rung rung) {
+    std::vector<double> accuracies;
+    for (const Job& job : store_.jobs_of(trial))
+      if (job.rung == rung && job.state == JobState::done && job.accuracy) accuracies.push_back(*job.accuracy);
+    return accuracies.empty() ? std::nullopt : std::optional(mean(accuracies));
   }
 
   void advance() {
@@ -103,7 +172,7 @@ class Step {
       event("phase", fmt::format("no more candidates: {} in a row were rejected", config_.give_up_after),
             {{"rejected_in_a_row", config_.give_up_after}});
     }
-    std::vector<RungResult> results = candidates_on(Rung::quick);
+    std::vector<RungResult> results = candidates_on(store_, Rung::quick);
     if (config_.promote == 0 || results.empty()) return;
     std::stable_sort(results.begin(), results.end(),
                      [](const RungResult& a, const RungResult& b) { return a.accuracy > b.accuracy; });
@@ -118,8 +187,8 @@ class Step {
 
   void choose_finalists() {
     const auto count = static_cast<std::size_t>(config_.finalists);
-    std::vector<int> chosen = rank(candidates_on(Rung::longer), count);
-    std::vector<RungResult> others = candidates_on(Rung::quick);
+    std::vector<int> chosen = rank(candidates_on(store_, Rung::longer), count);
+    std::vector<RungResult> others = candidates_on(store_, Rung::quick);
     const std::size_t candidates = others.size();
     std::erase_if(
         others, [&](const RungResult& r) { return std::find(chosen.begin(), chosen.end(), r.trial) != chosen.end(); });
@@ -135,7 +204,7 @@ class Step {
 
   void queue_latency() {
     if (config_.latency_s == 0) return;
-    const std::vector<RungResult> finalists = candidates_on(Rung::full);
+    const std::vector<RungResult> finalists = candidates_on(store_, Rung::full);
     for (const RungResult& result : finalists) store_.queue(result.trial, Rung::latency, 0);
     event("phase", fmt::format("rung latency: {} finalists", finalists.size()),
           {{"rung", "latency"}, {"candidates", finalists.size()}});
@@ -182,6 +251,15 @@ Next next(Store& store, const Claim& claim) {
   std::optional<Next> answer;
   store.transact([&] { answer = Step(store, claim).answer(); });
   return *answer;
+}
+
+std::optional<Rejection> stops_after(const Store& store, const Job& job, const CurveRow& row) {
+  if (job.rung != Rung::longer || job.trial == 0) return std::nullopt;
+  const LadderConfig config = LadderConfig::from_json(store.info().spec.at("ladder"));
+  if (config.stop_below <= 0) return std::nullopt;
+  const auto pairs = store.epoch_pairs(job.rung, row.epoch, stop_pairs);
+  return Outlook(store, config)
+      .stops(job.trial, row.validation_accuracy, pairs, fmt::format("in epoch {}", row.epoch));
 }
 
 std::vector<int> rank(const std::vector<RungResult>& results, std::size_t count) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/base/outcome.h"
 #include "kasimir/study/ladder_config.h"
 #include "kasimir/study/store.h"
 
@@ -31,6 +32,9 @@ struct Claim {
 /// Phases: every candidate on rung quick; the best share on longer; finalists and the original in full over several
 /// seeds; the finalists' latency, one at a time with no other job running.
 Next next(Store& store, const Claim& claim);
+
+/// Why a candidate in training is stopped after this epoch, as `LadderConfig::stop_below` says; nothing if it goes on.
+std::optional<Rejection> stops_after(const Store& store, const Job& job, const CurveRow& row);
 
 /// The first `count` trials in the order in which finalists are taken: those that no other beats in accuracy, MACs,
 /// parameters and, where all have one, latency first; within each front by accuracy.

@@ -57,7 +57,8 @@ void compare(const Json& stored, const Json& asked, const std::string& path, std
 
 LadderConfig LadderConfig::from_json(const Json& json) {
   LadderConfig c;
-  const Json known = c.to_json();
+  Json known = c.to_json();
+  known["original_first"] = c.original_first;
   if (!json.is_object()) throw input_error("ladder is {}, but must be an object", json.dump());
   std::vector<std::string> names;
   for (const auto& item : known.items()) names.push_back(item.key());
@@ -76,7 +77,12 @@ LadderConfig LadderConfig::from_json(const Json& json) {
   read(json, "latency_s", c.latency_s, 0, 1e6);
   read(json, "explore_min", c.explore_min, 0, 1);
   read(json, "give_up_after", c.give_up_after, 1, 1e9);
+  if (const auto first = json.find("original_first"); first != json.end()) {
+    if (!first->is_boolean()) throw input_error("ladder.original_first is {}, but must be true or false", first->dump());
+    first->get_to(c.original_first);
+  }
   read(json, "max_lost", c.max_lost, 1, 1e6);
+  read(json, "stop_below", c.stop_below, 0, 0.5);
   if (c.trials == 0 && c.time_limit_s == 0) {
     throw input_error("a search needs an end: give a number of trials, a time limit, or both");
   }
@@ -84,18 +90,32 @@ LadderConfig LadderConfig::from_json(const Json& json) {
 }
 
 Json LadderConfig::to_json() const {
-  return {{"trials", trials},           {"time_limit_s", time_limit_s},
-          {"workers", workers},         {"promote", promote},
-          {"finalists", finalists},     {"finalist_seeds", finalist_seeds},
-          {"rung_cost", rung_cost},     {"latency_s", latency_s},
-          {"explore_min", explore_min}, {"give_up_after", give_up_after},
-          {"max_lost", max_lost}};
+  Json json = {{"trials", trials},
+               {"time_limit_s", time_limit_s},
+               {"workers", workers},
+               {"promote", promote},
+               {"finalists", finalists},
+               {"finalist_seeds", finalist_seeds},
+               {"rung_cost", rung_cost},
+               {"latency_s", latency_s},
+               {"explore_min", explore_min},
+               {"give_up_after", give_up_after},
+               {"max_lost", max_lost},
+               {"stop_below", stop_below}};
+  if (original_first) json["original_first"] = true;  // studies from before it go on
+  return json;
 }
 
 const std::vector<std::string>& resumable_keys() {
-  static const std::vector<std::string> keys = {"command",        "ladder.trials",    "ladder.time_limit_s",
-                                                "ladder.workers", "ladder.rung_cost", "sites",
-                                                "input",          "classes"};
+  static const std::vector<std::string> keys = {"command",
+                                                "ladder.trials",
+                                                "ladder.time_limit_s",
+                                                "ladder.workers",
+                                                "ladder.rung_cost",
+                                                "ladder.stop_below",
+                                                "sites",
+                                                "input",
+                                                "classes"};
   return keys;
 }
 

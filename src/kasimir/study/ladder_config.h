@@ -28,6 +28,9 @@ struct LadderConfig {
   double latency_s = 20;                         ///< expected seconds of one latency job; 0: no latency phase
   double explore_min = 0.25;                     ///< share of the time limit
   int give_up_after = 1000;                      ///< rejected candidates in a row after which no more are asked for
+  double stop_below = 0;  ///< chance of beating its bar (stopping.h) below which a candidate is not
+                          ///< trained on rung longer, or no further; 0: all are
+  bool original_first = false;                   ///< on rung full others wait for the original's first repetition
   int max_lost = 3;                              ///< deaths of workers over the same job after which it is failed
 
   /// @throws Error (input): unknown key, wrong type, a value out of range, or neither trials nor time limit.

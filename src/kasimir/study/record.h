@@ -35,7 +35,7 @@ enum class TrialState {
   complete,  ///< went through the whole ladder
   rejected,  ///< no legal kernel, the same as an earlier one, or refused by a screen
   failed,    ///< its evaluation failed: diverged, out of memory, out of time, the worker died
-  stopped    ///< evaluated, but not among those that go on to the next rung
+  stopped    ///< evaluated, but not among those that go on: by its rank, or because the front is out of reach
 };
 std::string_view name_of(TrialState state);
 TrialState trial_state(std::string_view name);
@@ -141,7 +141,8 @@ enum class Verdict {
   ok,
   rejected,  ///< a screen refused the kernel
   failed,    ///< a recorded result as well: diverged, out of memory, out of time
-  stopped    ///< given up because `should_stop` said so: the job goes back to the queue
+  stopped,   ///< given up because `should_stop` said so: the job goes back to the queue
+  hopeless   ///< the same because the ladder stopped the candidate: the job is over
 };
 
 /// What an evaluator answers.

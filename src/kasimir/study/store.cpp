@@ -69,6 +69,11 @@ bool Store::queue(int trial, Rung rung, int seed) {
   return added;
 }
 
+int Store::drop_queued_of(int trial) {
+  Query drop(*database_, "delete from jobs where state = 'queued' and trial = :a");
+  return static_cast<int>(drop.in(trial).run());
+}
+
 int Store::drop_queued(Rung rung) {
   Query drop(*database_, "delete from jobs where state = 'queued' and rung = :a");
   return static_cast<int>(drop.in(rung).run());

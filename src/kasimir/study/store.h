@@ -35,13 +35,19 @@ struct RungResult {
   std::optional<double> latency_ms;
 };
 
+/// The accuracy of a candidate early and late in its training.
+struct RungPair {
+  double early = 0;
+  double late = 0;
+};
+
 /// Trial numbers, without a look at every trial.
 struct Numbers {
   int next = 0;           ///< the one to be given out next
   int last_accepted = 0;  ///< the highest whose trial was not rejected
-  int rejected = 0;       ///< how many were rejected
+  int uncounted = 0;      ///< how many were rejected, or added as finalists
   /// Candidates that count against `LadderConfig::trials`.
-  [[nodiscard]] int candidates() const { return next - 1 - rejected; }
+  [[nodiscard]] int candidates() const { return next - 1 - uncounted; }
 };
 
 struct JobCounts {
@@ -98,6 +104,12 @@ class Store {
   /// What evaluators said beside the numbers of the last `count` finished jobs of candidates on a rung, newest first;
   /// also of those that they refused.
   [[nodiscard]] std::vector<Json> recent_results(Rung rung, int count) const;
+  /// Accuracies of the last `count` candidates that have one on both rungs, newest first; means over seeds.
+  [[nodiscard]] std::vector<RungPair> rung_pairs(Rung early, Rung late, int count) const;
+  /// The same with the accuracy after an epoch of the rung itself, which is not its last, as the early one.
+  [[nodiscard]] std::vector<RungPair> epoch_pairs(Rung rung, int epoch, int count) const;
+  /// What `lease` would hand out next.
+  [[nodiscard]] std::optional<Job> next_queued(Rung rung) const;
   [[nodiscard]] Numbers numbers() const;
   /// Runs several reads on one state of the study, whatever workers write meanwhile.
   void snapshot(const std::function<void()>& read) const;
@@ -124,6 +136,9 @@ class Store {
   bool accept(const Lease& lease, const Proposal& proposal, double now);
   /// There is no kernel for this number; closes the job. False: the lease is lost.
   bool reject(const Lease& lease, std::string_view rule, std::string_view reason, double now);
+  /// A trial that no strategy proposed and that begins as a finalist, with its jobs on rung `full`, on which the study
+  /// goes on. Its number; nothing if a trial has its hash.
+  std::optional<int> add_finalist(const Proposal& proposal, int seeds, double now);
   /// Extends a lease. False: it is lost.
   bool heartbeat(const Job& job, double now, double lease_s);
   /// Stores an epoch at once. False: the lease is lost.
@@ -136,6 +151,7 @@ class Store {
   /// Queues a job unless it is there already. Returns whether it is new.
   bool queue(int trial, Rung rung, int seed);
   int drop_queued(Rung rung);
+  int drop_queued_of(int trial);
   void set_state(int trial, TrialState state, std::string_view rule, std::string_view reason);
   /// Running candidates without a job on `rung` are stopped; without a rung all that are still running.
   void stop_others(std::optional<Rung> rung, std::string_view reason);

@@ -129,9 +129,7 @@ Lease Store::take(const Job& job, const std::string& worker, double now, double 
 std::optional<Lease> Store::lease(Rung rung, const std::string& worker, double now, double lease_s) {
   std::optional<Lease> lease;
   transact([&] {
-    const auto found =
-        select_jobs(*database_, "where state = 'queued' and rung <= :a order by rung, seed, id limit 1", rung);
-    if (!found.empty()) lease = take(found.front(), worker, now, lease_s);
+    if (const auto found = next_queued(rung)) lease = take(*found, worker, now, lease_s);
   });
   return lease;
 }
@@ -187,6 +185,30 @@ bool Store::accept(const Lease& lease, const Proposal& proposal, double now) {
   return accepted;
 }
 
+std::optional<int> Store::add_finalist(const Proposal& proposal, int seeds, double now) {
+  KASIMIR_CHECK(!proposal.hash.empty(), "a finalist has no hash: {}", proposal.kernel);
+  std::optional<int> added;
+  transact([&] {
+    int twin = 0;
+    if (Query(*database_, "select number from trials where hash = :a").in(proposal.hash).out(twin).next()) return;
+    const int number = numbers().next;
+    Query(*database_, "update study set next_trial = :a, rejected_trials = rejected_trials + 1 where id = 1")
+        .in(number + 1)
+        .run();
+    Query(*database_,
+          "insert into trials (number, state, kernel, hash, origin, replaced_macs, replaced_params, network_macs, "
+          "network_params, budget_use, rule, reason, created) "
+          "values (:a, 'running', :b, :c, :d, :e, :f, :g, :h, :i, '', '', :j)")
+        .in(number, proposal.kernel, proposal.hash, proposal.origin, proposal.replaced.macs, proposal.replaced.params,
+            proposal.network.macs, proposal.network.params, proposal.budget_use, now)
+        .run();
+    for (int seed = 0; seed < seeds; ++seed) queue(number, Rung::full, seed);
+    set_phase(static_cast<int>(Rung::full));
+    added = number;
+  });
+  return added;
+}
+
 bool Store::reject(const Lease& lease, std::string_view rule, std::string_view reason, double now) {
   return finish(lease.job, JobResult::rejected(std::string(rule), std::string(reason)), now);
 }
@@ -235,6 +257,8 @@ bool Store::finish(const Job& job, const JobResult& result, double now) {
                  .run() == 1;
     if (!stored) return;
     if (failed) return fail_job(job, result, now);
+    if (result.verdict == Verdict::hopeless)
+      return set_state(job.trial, TrialState::stopped, result.rule, result.reason);
     if (!ok) {
       Query(*database_, "delete from jobs where trial = :a and state = 'queued'").in(job.trial).run();
       // Two seeds of a finalist may both be refused; the original is not a candidate.

@@ -21,6 +21,14 @@ std::vector<std::pair<int, LatencySample>> samples_between(Database& database, i
   return samples;
 }
 
+std::vector<RungPair> pairs_of(Query& query) {
+  RungPair pair;
+  query.out(pair.early, pair.late);
+  std::vector<RungPair> pairs;
+  while (query.next()) pairs.push_back(pair);
+  return pairs;
+}
+
 }  // namespace
 
 void Store::snapshot(const std::function<void()>& read) const { database_->snapshot(read); }
@@ -197,10 +205,34 @@ std::vector<Json> Store::recent_results(Rung rung, int count) const {
   return results;
 }
 
+std::vector<RungPair> Store::rung_pairs(Rung early, Rung late, int count) const {
+  Query query(*database_,
+              "select avg(e.accuracy), avg(l.accuracy) from jobs l join jobs e on e.trial = l.trial "
+              "where l.rung = :a and e.rung = :b and l.state = 'done' and e.state = 'done' and l.accuracy is not null "
+              "and e.accuracy is not null and l.trial > 0 group by l.trial order by max(l.finished) desc, l.trial desc "
+              "limit :c");
+  return pairs_of(query.in(late, early, count));
+}
+
+std::vector<RungPair> Store::epoch_pairs(Rung rung, int epoch, int count) const {
+  Query query(*database_,
+              "select avg(c.validation_accuracy), avg(j.accuracy) from jobs j join curves c on c.job = j.id "
+              "where j.rung = :a and c.epoch = :b and j.state = 'done' and j.accuracy is not null and j.trial > 0 "
+              "and exists (select 1 from curves later where later.job = j.id and later.epoch > c.epoch) "
+              "group by j.trial order by max(j.finished) desc, j.trial desc limit :c");
+  return pairs_of(query.in(rung, epoch, count));
+}
+
+std::optional<Job> Store::next_queued(Rung rung) const {
+  const auto found =
+      select_jobs(*database_, "where state = 'queued' and rung <= :a order by rung, seed, id limit 1", rung);
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
 Numbers Store::numbers() const {
   Numbers numbers;
   Query(*database_, "select next_trial, rejected_trials from study where id = 1")
-      .out(numbers.next, numbers.rejected)
+      .out(numbers.next, numbers.uncounted)
       .next();
   Query(*database_, "select number from trials where state <> 'rejected' order by number desc limit 1")
       .out(numbers.last_accepted)

@@ -149,10 +149,12 @@ class Worker {
 
   JobResult evaluate(const Lease& lease) {
     bool told = false;
+    std::optional<Rejection> hopeless;
     JobObserver observer;
     observer.epoch = [&](const CurveRow& row) {
       try {
         if (!store_.add_epoch(lease.job, row)) heart_.mark_lost();
+        if (!hopeless) hopeless = stops_after(store_, lease.job, row);
       } catch (const Error&) {
         // The evaluator may take any exception for a failure of the candidate; `check` throws this one again.
         heart_.fail(std::current_exception());
@@ -160,12 +162,13 @@ class Worker {
       }
     };
     observer.should_stop = [&] {
-      const bool stop = stop_asked() || heart_.lost();
+      const bool stop = hopeless || stop_asked() || heart_.lost();
       told = told || stop;
       return stop;
     };
     JobResult result = guarded(lease, observer);
     heart_.check();
+    if (result.verdict == Verdict::stopped && hopeless) return {Verdict::hopeless, hopeless->rule, hopeless->with};
     if (result.verdict == Verdict::stopped && !told) {
       return JobResult::failed("gave up", "the evaluator gave up without being asked to");
     }

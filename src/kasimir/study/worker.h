@@ -18,7 +18,8 @@ using Ask = std::function<Outcome<Proposal>(int trial_number)>;
 /// An evaluator's line to the store.
 struct JobObserver {
   std::function<void(const CurveRow&)> epoch;  ///< stored at once; call it after every epoch
-  /// True when the search was interrupted or the lease is lost: return JobResult::stopped() soon.
+  /// True when the search was interrupted, the lease is lost, or the ladder stops the candidate after an epoch: return
+  /// JobResult::stopped() soon.
   std::function<bool()> should_stop;
 };
 

@@ -35,6 +35,10 @@ void Recipe::check() const {
   require(!nesterov || momentum > 0, "momentum", momentum, "above 0 with nesterov");
   require(weight_decay >= 0, "weight_decay", weight_decay, "0 or more");
   require(label_smoothing >= 0 && label_smoothing < 1, "label_smoothing", label_smoothing, "0 or more and below 1");
+  require(average >= 0 && average < 1, "average", average, "0 or more and below 1");
+  require(distill >= 0 && distill <= 1, "distill", distill, "0 to 1");
+  require(distill_temperature > 0 && std::isfinite(distill_temperature), "distill_temperature", distill_temperature,
+          "above 0");
   require(crop_padding >= 0, "crop_padding", crop_padding, "0 or more");
   require(time_limit_s >= 0, "time_limit_s", time_limit_s, "0 or more");
   require(memory_limit >= 0, "memory_limit", static_cast<double>(memory_limit), "0 or more");
@@ -42,12 +46,17 @@ void Recipe::check() const {
 }
 
 std::string Recipe::str() const {
+  // Only where they are in use: records from before them stay true.
+  const std::string averaged = average > 0 ? fmt::format(", weights averaged with decay {:g}", average) : "";
+  const std::string distilled =
+      distill > 0 ? fmt::format(", distilled with weight {:g} at temperature {:g}", distill, distill_temperature) : "";
   return fmt::format(
       "{} epochs, batch {}, rate {:g} with warmup {:g} and cosine, momentum {:g}{}, weight decay {:g}, label smoothing "
       "{:g}, "
-      "crop {}, flip {}, seed {}, {} threads, {}, precision {}",
+      "crop {}, flip {}, seed {}, {} threads, {}, precision {}{}{}",
       epochs, batch, learning_rate, warmup, momentum, nesterov ? " nesterov" : "", weight_decay, label_smoothing,
-      crop_padding, flip ? "yes" : "no", seed, threads, device_name(device), precision_name(precision));
+      crop_padding, flip ? "yes" : "no", seed, threads, device_name(device), precision_name(precision), averaged,
+      distilled);
 }
 
 }  // namespace kasimir

@@ -27,6 +27,11 @@ struct Recipe {
   bool nesterov = true;
   double weight_decay = 5e-4;     ///< not on scales, offsets, biases and batch norms
   double label_smoothing = 0.0;   ///< 0 .. 1
+  double average = 0.0;  ///< decay of a moving average of weights and running statistics (weight_average.h), which is
+                         ///< what is scored and kept; 0: the last weights are
+  /// Share of a teacher's scores in the loss, 0 .. 1 (Hinton et al., arXiv 1503.02531); with TrainStart::teacher.
+  double distill = 0.0;
+  double distill_temperature = 4.0;  ///< as Zagoruyko and Komodakis, arXiv 1612.03928, take it for small images
   int crop_padding = 4;           ///< images are moved by up to so many pixels; 0: never
   bool flip = true;               ///< mirrors half of the images; switch off for digits and letters
   std::uint64_t seed = 1;         ///< start values, order, augmentation

@@ -4,10 +4,12 @@
 #include "kasimir/base/rng.h"
 #include "kasimir/train/batch_tensors.h"
 #include "kasimir/train/checkpoint.h"
+#include "kasimir/train/distillation.h"
 #include "kasimir/train/failure.h"
 #include "kasimir/train/index_stream.h"
 #include "kasimir/train/network_module.h"
 #include "kasimir/train/sgd.h"
+#include "kasimir/train/weight_average.h"
 
 #include <ATen/autocast_mode.h>
 
@@ -69,13 +71,41 @@ void check_fit(const NetworkPlan& plan, const Dataset& dataset, const Split& spl
                       dataset.name, split.train.size(), split.validation.size());
 }
 
+bool same_pixels(const ChannelStatistics& a, const ChannelStatistics& b) {
+  return a.mean == b.mean && a.deviation == b.deviation;
+}
+
+void check_teacher(const NetworkPlan& plan, const Dataset& dataset, const Recipe& recipe, const Model* teacher) {
+  if (recipe.distill <= 0 && teacher == nullptr) return;
+  if (recipe.distill <= 0 || teacher == nullptr)
+    throw input_error("recipe: distill is {:g} {} a teacher, needed are both or none", recipe.distill,
+                      teacher == nullptr ? "without" : "with");
+  if (dataset.target != TargetKind::classes)
+    throw input_error("recipe: distill is {:g}, but the targets of data set {} are no classes", recipe.distill,
+                      dataset.name)
+        .note("leave distillation out; what is distilled is a distribution over classes");
+  const Network& theirs = teacher->impl().network;
+  if (theirs.classes() != plan.network->classes() || theirs.input() != plan.network->input())
+    throw input_error("network {} with {} classes of {} cannot teach network {} with {} of {}", theirs.name(),
+                      theirs.classes(), theirs.input().str(), plan.network->name(), plan.network->classes(),
+                      plan.network->input().str());
+}
+
 /// Of the logarithm of a quantisation step, at its highest: a thousand steps can change it by a factor of e.
 constexpr double step_rate = 1e-3;
 
 struct Optimisers {
   Sgd weights;
   Adam steps;
+  std::optional<WeightAverage> average;
 };
+
+/// All that training moves.
+std::vector<at::Tensor> moving_tensors(Model::Impl& model) {
+  std::vector<at::Tensor> all = model.learned_steps();
+  for (const Part* part : model.parts()) all.push_back(part->tensor);
+  return all;
+}
 
 class Training {
  public:
@@ -92,6 +122,10 @@ class Training {
       result_.model->set_normalisation(start.weights->normalisation());
     }
     result_.model->set_quantization(start.quantization);
+    if (start.teacher != nullptr && !same_pixels(start.teacher->normalisation(), result_.model->normalisation()))
+      throw input_error("the teacher {} reads pixels with another mean and deviation than the network",
+                        start.teacher->impl().network.name())
+          .note("train it on the same part of the data");
     batch_ = std::min<std::size_t>(static_cast<std::size_t>(recipe.batch), split.train.size());
     steps_per_epoch_ = static_cast<std::int64_t>(split.train.size() / batch_);
   }
@@ -110,7 +144,9 @@ class Training {
     Model::Impl& model = result_.model->impl();
     const Batcher batcher(dataset_.train, model.normalisation);
     Optimisers optimisers{Sgd(model.parts(), {recipe_.momentum, recipe_.nesterov, recipe_.weight_decay}),
-                          Adam(model.learned_steps())};
+                          Adam(model.learned_steps()),
+                          {}};
+    if (recipe_.average > 0) optimisers.average.emplace(moving_tensors(model), recipe_.average);
     const std::string of = start_from_.checkpoint.empty() ? "" : mark(model);
     const int done = resume(of, model, optimisers);
     for (int epoch = done + 1; epoch <= recipe_.epochs; ++epoch) {
@@ -118,7 +154,9 @@ class Training {
       EpochRow row;
       row.epoch = epoch;
       if (!train_epoch(model, batcher, optimisers, row)) return;
+      if (optimisers.average) optimisers.average->swap();
       const Score score = result_.model->evaluate(dataset_.train, split_.validation);
+      if (optimisers.average) optimisers.average->swap();
       row.validation_loss = score.loss;
       row.validation_accuracy = score.accuracy;
       row.seconds = seconds_since(began);
@@ -128,6 +166,8 @@ class Training {
       if (!start_from_.checkpoint.empty())
         save_checkpoint(start_from_.checkpoint, of, {result_.steps, result_.curve}, state_of(model, optimisers));
     }
+    if (optimisers.average) optimisers.average->swap();
+    if (!result_.validation) result_.validation = result_.model->evaluate(dataset_.train, split_.validation);
     if (recipe_.evaluate_test) result_.test = result_.model->evaluate(dataset_.test, every_index(dataset_.test));
   }
 
@@ -149,6 +189,8 @@ class Training {
       add(fmt::format("{} {} {}", weight, place.weight.str(), place.activation.str()));
     }
     for (const at::Tensor& steps : model.learned_steps()) add_tensor(steps);
+    if (start_from_.teacher != nullptr)
+      for (const at::Tensor& tensor : moving_tensors(start_from_.teacher->impl())) add_tensor(tensor);
     return fmt::format("{}, {}, {}, {} quantised places, start {:016x}", model.network.name(), dataset_.fingerprint,
                        recipe_.str(), model.quantizers.size(), start);
   }
@@ -162,6 +204,7 @@ class Training {
     add("log step ", model.learned_steps());
     add("velocity ", optimisers.weights.state());
     add("adam ", optimisers.steps.state());
+    if (optimisers.average) add("average ", optimisers.average->state());
     return all;
   }
 
@@ -172,8 +215,6 @@ class Training {
     if (!state || state->curve.empty()) return 0;
     result_.steps = state->steps;
     result_.curve = state->curve;
-    if (result_.curve.back().epoch == recipe_.epochs)
-      result_.validation = result_.model->evaluate(dataset_.train, split_.validation);
     return result_.curve.back().epoch;
   }
 
@@ -197,6 +238,7 @@ class Training {
       optimisers.weights.step(row.learning_rate);
       optimisers.steps.step(row.learning_rate / recipe_.learning_rate * step_rate);
       ++result_.steps;
+      if (optimisers.average) optimisers.average->update(result_.steps);
       row.train_loss += loss / static_cast<double>(steps_per_epoch_);
       training_seconds_ += seconds_since(began);
       if (ends(row.epoch, step + 1)) return false;
@@ -204,13 +246,23 @@ class Training {
     return true;
   }
 
+  [[nodiscard]] at::Tensor scores_of(Model::Impl& model, const at::Tensor& images, bool training) const {
+    const Autocast precision(mixed(recipe_), model.device().type());
+    return model.forward(images, training).to(at::kFloat);
+  }
+
+  /// What the teacher says of the images.
+  [[nodiscard]] at::Tensor taught(const at::Tensor& images) const {
+    const at::NoGradGuard fixed;
+    return scores_of(start_from_.teacher->impl(), images, false);
+  }
+
   double train_step(Model::Impl& model, const at::Tensor& images, const at::Tensor& targets, EpochRow& row) const {
-    at::Tensor scores;
-    {
-      const Autocast precision(mixed(recipe_), model.device().type());
-      scores = model.forward(images, true).to(at::kFloat);
-    }
-    const at::Tensor loss = mean_loss(scores, targets, recipe_.label_smoothing);
+    const at::Tensor scores = scores_of(model, images, true);
+    at::Tensor loss = mean_loss(scores, targets, recipe_.label_smoothing);
+    if (start_from_.teacher != nullptr)
+      loss = at::add(loss.mul(1 - recipe_.distill),
+                     distillation_loss(scores, taught(images), recipe_.distill_temperature), recipe_.distill);
     loss.backward();
     const double right = right_in(scores, targets);
     row.train_accuracy += right / static_cast<double>(batch_) / static_cast<double>(steps_per_epoch_);
@@ -248,6 +300,7 @@ TrainResult train(const NetworkPlan& plan, const Dataset& dataset, const Split& 
                   const TrainObserver& observer, const TrainStart& start) {
   recipe.check();
   check_fit(plan, dataset, split);
+  check_teacher(plan, dataset, recipe, start.teacher);
   TrainResult result;
   std::optional<MemoryMeter> meter;
   if (recipe.memory_limit > 0) meter.emplace(recipe.memory_limit);

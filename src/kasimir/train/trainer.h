@@ -51,6 +51,8 @@ struct TrainResult {
 /// Where a training begins instead of at random values.
 struct TrainStart {
   const Model* weights = nullptr;  ///< a model of the same plan: its tensors and normalisation are copied
+  /// With `Recipe::distill`: a trained model for the same images and classes, whose scores are learned beside the labels.
+  Model* teacher = nullptr;
   Quantization quantization = {};  ///< quantisation-aware training: these places, with learned steps
   /// Written after each epoch; where it exists and is of the same training, that goes on from it. Empty: none.
   std::filesystem::path checkpoint = {};
@@ -58,7 +60,8 @@ struct TrainStart {
 
 /// Trains the network on the images of `dataset.train` at `split.train` and scores it on those at `split.validation`.
 /// Deterministic for a seed on one thread of a CPU.
-/// @throws Error (input) for a recipe out of range, a split without images, or a network that does not fit the data.
+/// @throws Error (input) for a recipe out of range, a split without images, a network that does not fit the data, or a
+/// teacher that does not fit the network or the recipe.
 TrainResult train(const NetworkPlan& plan, const Dataset& dataset, const Split& split, const Recipe& recipe,
                   const TrainObserver& observer = {}, const TrainStart& start = {});
 

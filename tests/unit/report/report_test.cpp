@@ -175,6 +175,26 @@ TEST(Report, ShowsAKernelsGraphTextMeaningAndCosts) {
   EXPECT_THAT(text, HasSubstr("Ci=16 Co=16 H=32 W=32 s=12x0=8851,968 of 4,718,5920.18×832 of 4,6080.18×"));
 }
 
+TEST(Report, ShowsWhichKernelStandsAtEachSiteOfAnAssignment) {
+  MadeUpStudy study("assigned");
+  fill_small(study);
+  const study::Json origin = {{"strategy", "assign"}, {"predicted latency", 0.6}};
+  const auto number = study.store().add_finalist({"assignment\n  block1.conv1 = trial 1\n  block1.conv2 = original\n",
+                                                  "sites:1,0", origin, {4, 3}, {6'000'000, 50'000}, nullptr},
+                                                 0, 1'700'000'900);
+  ASSERT_TRUE(number);
+  study.finish(*number, study::Rung::full, 0, accuracy(0.905, 0.9));
+  study.store().set_state(*number, study::TrialState::complete, "", "");
+  study.store().set_phase(study::rung_count);
+  const std::string page = page_of(study);
+  const std::string kernels = section(page, "kernels");
+  EXPECT_THAT(kernels, HasSubstr(fmt::format("<article id=\"kernel-{}\">", *number)));
+  EXPECT_THAT(kernels, HasSubstr("<td>block1.conv1</td><td><a href=\"#kernel-1\">bottleneck (trial 1)</a></td>"));
+  EXPECT_THAT(kernels, HasSubstr("<td>block1.conv2</td><td>original</td>"));
+  EXPECT_THAT(text_of(kernels), HasSubstr("Proposed by: predicted latency 0.6, strategy assign"));
+  EXPECT_THAT(text_of(page), HasSubstr("assignment"));
+}
+
 TEST(Report, ShowsTheReasonInPlaceOfAKernelThatItCannotRead) {
   MadeUpStudy study("unread");
   fill_small(study);

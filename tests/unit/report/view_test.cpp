@@ -62,6 +62,7 @@ TEST(Words, AreWhatPeopleRead) {
   EXPECT_EQ(in_words({{{"epochs", 2}}, {{"epochs", 3}}}), "(epochs 2), (epochs 3)");
   EXPECT_EQ(kernel_name("# note\nkernel  k7 \n  a = relu(x)\nreturn a\n"), "k7");
   EXPECT_EQ(kernel_name(""), "original");
+  EXPECT_EQ(kernel_name("assignment\n  conv1 = trial 2\n"), "assignment");
   EXPECT_EQ(kernel_name("no kernel"), "?");
   EXPECT_EQ(time_text(1'700'000'000), "2023-11-14 22:13");
   EXPECT_EQ(ratio(1, 4), 0.25);

@@ -31,6 +31,8 @@ TEST(LadderConfig, ReadsWhatItWrites) {
   c.explore_min = 0.5;
   c.give_up_after = 77;
   c.max_lost = 9;
+  c.stop_below = 0.02;
+  c.original_first = true;
   EXPECT_EQ(LadderConfig::from_json(Json::parse(c.to_json().dump())), c);
 }
 
@@ -49,6 +51,7 @@ TEST(LadderConfig, NamesTheBadKey) {
             "ladder.finalists is 0, but must be a whole number from 1 to 1000000");
   EXPECT_EQ(error_of({{"trials", 7}, {"rung_cost", {1, 2}}}),
             "ladder.rung_cost is [1,2], but must be three numbers above 0");
+  EXPECT_EQ(error_of({{"trials", 7}, {"original_first", 1}}), "ladder.original_first is 1, but must be true or false");
   EXPECT_EQ(error_of(Json::array()), "ladder is [], but must be an object");
 }
 

@@ -125,6 +125,23 @@ TEST_F(Ladder, MeasuresOneLatencyAtATime) {
   EXPECT_EQ(take("w2").job.rung, Rung::latency);
 }
 
+TEST_F(Ladder, LetsFinalistsWaitForTheOriginalThatTeachesThem) {
+  Json spec = fake::spec(4);
+  spec["ladder"]["original_first"] = true;
+  begin(spec);
+  for (int i = 0; i < 5 + 4; ++i) finish(take(), 0.9);
+  const Lease original = take("w1");
+  EXPECT_EQ(original.job.rung, Rung::full);
+  EXPECT_EQ(original.trial.number, 0);
+  EXPECT_EQ(std::get<Wait>(ask("w2")).reason, "the others of rung full wait for the original");
+  store->release(original.job, now);  // its worker was interrupted: it is the next job again
+  const Lease again = take("w2");
+  EXPECT_EQ(again.job.id, original.job.id);
+  finish(again, 0.9);
+  EXPECT_GT(take("w1").trial.number, 0);
+  EXPECT_GT(take("w2").trial.number, 0);
+}
+
 TEST_F(Ladder, LeavesRungsOutThatAreNotAskedFor) {
   Json spec = fake::spec(4);
   spec["ladder"]["promote"] = 0;
@@ -206,6 +223,21 @@ TEST_F(Ladder, GoesOnWithMoreTrialsWithoutRepeatingAny) {
   EXPECT_EQ(log, "q4 q5 q6 l6 l5 l4 f6 f5 f4 f6 f5 f4 t4 t5 t6 ");
   EXPECT_EQ(store->jobs().size(), before + 3 + 3 + 6 + 3);
   EXPECT_EQ(store->trial(1).state, TrialState::complete);
+}
+
+TEST_F(Ladder, TrainsAnAddedFinalistAndGoesOnSearchingAfterIt) {
+  begin(fake::spec(3));
+  run();
+  log.clear();
+  ASSERT_EQ(store->add_finalist({"assignment\n", "sites:1", nullptr, {500, 5}, {500, 5}, nullptr}, 2, now), 4);
+  run();
+  EXPECT_EQ(log, "f4 f4 t4 ");
+  EXPECT_EQ(store->trial(4).state, TrialState::complete);
+  log.clear();
+  begin(fake::spec(4));
+  run();
+  EXPECT_TRUE(log.starts_with("q5 ")) << log;
+  EXPECT_EQ(store->trial(5).state, TrialState::complete);
 }
 
 TEST_F(Ladder, KeepsTimeForTheFinalists) {

@@ -68,6 +68,67 @@ TEST_P(StudyStore, KeepsWhatItWasAskedFor) {
   EXPECT_TRUE(fake::start(store->place(), fake::spec(10)).resumed());
 }
 
+TEST_P(StudyStore, PairsTheAccuraciesOfTwoRungsNewestFirst) {
+  running();  // the original is no candidate
+  for (int number = 1; number <= 3; ++number) {
+    const Lease lease = running();
+    ASSERT_TRUE(store->finish(lease.job, scored(0.1 * number), 1000 + number));
+    for (int seed = 0; seed < 2; ++seed) store->queue(number, Rung::full, seed);
+  }
+  EXPECT_EQ(store->next_queued(Rung::longer), std::nullopt);
+  EXPECT_EQ(store->next_queued(Rung::full)->trial, 1);
+  for (int job = 0; job < 5; ++job) {
+    const auto lease = store->lease(Rung::full, "w1", 2000 + job, 60);
+    ASSERT_TRUE(lease);
+    ASSERT_TRUE(store->finish(lease->job, scored(0.2 * lease->trial.number + 0.1 * lease->job.seed), 2001 + job));
+  }
+  const auto pairs = store->rung_pairs(Rung::quick, Rung::full, 10);
+  ASSERT_EQ(pairs.size(), 3U);
+  // Trial 2 ended last, with two seeds; trial 3 has one.
+  EXPECT_NEAR(pairs[0].early, 0.2, 1e-12);
+  EXPECT_NEAR(pairs[0].late, 0.45, 1e-12);
+  EXPECT_NEAR(pairs[1].late, 0.25, 1e-12);
+  EXPECT_NEAR(pairs[2].late, 0.6, 1e-12);
+  EXPECT_EQ(store->rung_pairs(Rung::quick, Rung::full, 1).size(), 1U);
+  EXPECT_EQ(store->rung_pairs(Rung::quick, Rung::longer, 10).size(), 0U);
+  const auto epochs = [&](int trial, const std::vector<double>& accuracies) {
+    store->queue(trial, Rung::longer, 0);
+    const auto lease = store->lease(Rung::longer, "w1", 3000 + trial, 60);
+    ASSERT_TRUE(lease);
+    for (std::size_t i = 0; i < accuracies.size(); ++i)
+      store->add_epoch(lease->job, {static_cast<int>(i) + 1, 0, 0, 0, accuracies[i], 0, 0});
+    ASSERT_TRUE(store->finish(lease->job, scored(accuracies.back()), 3001 + trial));
+  };
+  epochs(1, {0.3, 0.4});
+  epochs(2, {0.5, 0.6, 0.7});
+  const auto first = store->epoch_pairs(Rung::longer, 1, 10);
+  ASSERT_EQ(first.size(), 2U);
+  EXPECT_NEAR(first[0].early, 0.5, 1e-12);
+  EXPECT_NEAR(first[0].late, 0.7, 1e-12);
+  EXPECT_EQ(store->epoch_pairs(Rung::longer, 2, 10).size(), 1U) << "trial 1 ended with it";
+  EXPECT_EQ(store->epoch_pairs(Rung::longer, 3, 10).size(), 0U);
+  EXPECT_EQ(store->drop_queued_of(3), 1);
+  EXPECT_EQ(store->next_queued(Rung::full), std::nullopt);
+}
+
+TEST_P(StudyStore, AddsAFinalistThatCountsAsNoCandidate) {
+  running();
+  running();
+  store->set_phase(rung_count);
+  EXPECT_EQ(store->add_finalist(proposal(9), 2, 1500), 2);
+  EXPECT_EQ(store->add_finalist(proposal(9), 2, 1600), std::nullopt) << "the same hash";
+  EXPECT_EQ(store->add_finalist(proposal(1), 2, 1600), std::nullopt);
+  EXPECT_EQ(store->info().phase, static_cast<int>(Rung::full));
+  const Trial trial = store->trial(2);
+  EXPECT_EQ(trial.state, TrialState::running);
+  EXPECT_EQ(trial.kernel, "kernel 9");
+  EXPECT_EQ(trial.network, (Counts{700, 70}));
+  ASSERT_EQ(store->jobs_of(2).size(), 2U);
+  EXPECT_EQ(store->jobs_of(2).back().rung, Rung::full);
+  EXPECT_EQ(store->numbers().next, 3);
+  EXPECT_EQ(store->numbers().candidates(), 1);
+}
+
 TEST_P(StudyStore, TakesOverMoreTrialsOnResume) {
   store->set_phase(rung_count);
   const Store again = fake::start(store->place(), fake::spec(25), 2000);
