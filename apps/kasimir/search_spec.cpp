@@ -45,6 +45,7 @@ Json SearchSpec::to_json() const {
   if (!want.empty()) json["want"] = want;
   reading.add_to(json);
   if (strategy != "random") json["strategy"] = strategy;
+  if (!seed_kernels.empty()) json["seed_kernels"] = seed_kernels;
   if (!scores.empty()) json["scores"] = scores;
   if (score_keep < 1) json["score_keep"] = score_keep;
   return json;
@@ -72,6 +73,7 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     spec.want = json.value("want", "");
     spec.reading = DataOptions::from_json(json);
     spec.strategy = json.value("strategy", "random");
+    spec.seed_kernels = json.value("seed_kernels", spec.seed_kernels);
     spec.scores = json.value("scores", spec.scores);
     spec.score_keep = json.value("score_keep", spec.score_keep);
     spec.composites = json.value("composites", 0.0);
