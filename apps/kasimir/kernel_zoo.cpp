@@ -96,8 +96,9 @@ kernelzoo::Entry zoo_entry_of(const study::StudyPlace& study, int number, const 
   const auto& trial = *std::ranges::find(all, number, &study::TrialSummary::number);
   if (number == 0) throw input_error("trial 0 of {} is the original network, not a kernel", study.str());
   if (trial.rung != study::Rung::full || !trial.accuracy)
-    throw input_error("trial {} of {} was not trained in full: {}", number, study.str(),
-                      trial.rung ? fmt::format("it reached rung {}", study::name_of(*trial.rung)) : "it has no accuracy")
+    throw input_error(
+        "trial {} of {} was not trained in full: {}", number, study.str(),
+        trial.rung ? fmt::format("it reached rung {}", study::name_of(*trial.rung)) : "it has no accuracy")
         .note("the zoo takes finalists; `kasimir study show` lists them");
   if (all.front().rung != study::Rung::full || !all.front().accuracy)
     throw input_error("the original of {} has no accuracy to stand beside that of trial {}", study.str(), number)

@@ -62,9 +62,10 @@ int check(const std::vector<std::string>& given) {
   const auto entries = kernelzoo::read_zoo(folders_of(given), catalog());
   std::size_t results = 0;
   for (const kernelzoo::Entry& entry : entries) results += entry.results.size();
-  fmt::print("{} kernels, {} results: each is legal where it was measured, costs what it claims, and computes what no "
-             "other does\n",
-             entries.size(), results);
+  fmt::print(
+      "{} kernels, {} results: each is legal where it was measured, costs what it claims, and computes what no "
+      "other does\n",
+      entries.size(), results);
   return 0;
 }
 
@@ -73,7 +74,8 @@ const char* const folder_help = "folder to read instead of the user's and the pr
 void add_list(CLI::App& command, Action& action) {
   auto* listed = command.add_subcommand("list", "kernels with their sizes and what was measured of them");
   listed->footer(
-      "A row is a kernel in a network: those in which it was measured, or the one of --network. MACs and parameters are "
+      "A row is a kernel in a network: those in which it was measured, or the one of --network. MACs and parameters "
+      "are "
       "worked out for the whole network, over the original's.");
   auto options = std::make_shared<ZooList>();
   auto folders = std::make_shared<std::vector<std::string>>();

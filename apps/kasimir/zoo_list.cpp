@@ -111,10 +111,10 @@ nlohmann::ordered_json labels_json(const Labels& labels) {
 }
 
 void print_json(const Row& row) {
-  nlohmann::ordered_json json{{"kernel", row.entry->kernel.name}, {"file", row.entry->file.string()},
-                              {"brief", row.entry->brief},        {"fingerprint", *row.entry->fingerprint},
-                              {"text", str(row.at.kernel)},       {"macs_ratio", row.at.macs_ratio()},
-                              {"params_ratio", row.at.params_ratio()}};
+  nlohmann::ordered_json json{
+      {"kernel", row.entry->kernel.name},       {"file", row.entry->file.string()}, {"brief", row.entry->brief},
+      {"fingerprint", *row.entry->fingerprint}, {"text", str(row.at.kernel)},       {"macs_ratio", row.at.macs_ratio()},
+      {"params_ratio", row.at.params_ratio()}};
   for (const kernelzoo::Field& field : kernelzoo::fields)
     json[std::string(field.key)] =
         std::visit([&](auto member) { return value_json(row.result.*member); }, field.member);

@@ -86,14 +86,25 @@ struct Need {
   std::string_view of;
   std::string_view needs;
 };
-constexpr Need needs[] = {
-    {"validation", "data"},          {"validation", "recipe"},        {"validation", "seeds"},
-    {"validation", "macs"},          {"validation", "params"},        {"validation", "original_validation"},
-    {"test", "validation"},          {"test", "original_test"},       {"latency_ms", "latency_ratio"},
-    {"original_ms", "latency_ratio"}, {"latency_ratio", "engine"},    {"latency_ratio", "machine"},
-    {"latency_ratio", "batch"},      {"latency_ratio", "threads"},    {"latency_ratio", "macs"},
-    {"cycles", "architecture"},      {"cycles", "original_cycles"},   {"energy_uj", "cycles"},
-    {"energy_uj", "original_energy_uj"}};
+constexpr Need needs[] = {{"validation", "data"},
+                          {"validation", "recipe"},
+                          {"validation", "seeds"},
+                          {"validation", "macs"},
+                          {"validation", "params"},
+                          {"validation", "original_validation"},
+                          {"test", "validation"},
+                          {"test", "original_test"},
+                          {"latency_ms", "latency_ratio"},
+                          {"original_ms", "latency_ratio"},
+                          {"latency_ratio", "engine"},
+                          {"latency_ratio", "machine"},
+                          {"latency_ratio", "batch"},
+                          {"latency_ratio", "threads"},
+                          {"latency_ratio", "macs"},
+                          {"cycles", "architecture"},
+                          {"cycles", "original_cycles"},
+                          {"energy_uj", "cycles"},
+                          {"energy_uj", "original_energy_uj"}};
 
 Result read_result(const toml::table& table, const Reader& reader) {
   std::vector<std::string> known;

@@ -11,9 +11,9 @@ namespace kasimir::kernelzoo {
 
 /// A key of a result: how it is read, held to its range, written and listed.
 struct Field {
-  using Member = std::variant<std::string Result::*, std::optional<std::string> Result::*,
-                              std::vector<std::string> Result::*, std::optional<std::int64_t> Result::*,
-                              std::optional<double> Result::*>;
+  using Member =
+      std::variant<std::string Result::*, std::optional<std::string> Result::*, std::vector<std::string> Result::*,
+                   std::optional<std::int64_t> Result::*, std::optional<double> Result::*>;
   std::string_view key;
   Member member;
   double high;  ///< numbers are above 0 and up to this, shares from 0

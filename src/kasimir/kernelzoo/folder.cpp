@@ -25,9 +25,8 @@ std::vector<Entry> read_zoo(const std::vector<std::filesystem::path>& folders, C
   for (const auto& folder : folders)
     for (const auto& found : std::filesystem::directory_iterator(folder, none))
       if (found.path().extension() == ".txt") files.push_back(found.path());
-  std::ranges::sort(files, [](const auto& a, const auto& b) {
-    return std::pair(a.filename(), a) < std::pair(b.filename(), b);
-  });
+  std::ranges::sort(
+      files, [](const auto& a, const auto& b) { return std::pair(a.filename(), a) < std::pair(b.filename(), b); });
   std::vector<Entry> entries;
   for (const auto& file : files) {
     Entry entry = parse_entry(read_file(file), catalog, file);

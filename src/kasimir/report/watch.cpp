@@ -45,7 +45,11 @@ std::string lease_text(double left) {
 }
 
 std::string worker_table(const std::vector<study::Job>& jobs, double now) {
-  Table table({{"worker", "", Align::left}, {"trial", ""}, {"rung", "", Align::left}, {"seed", ""}, {"for", ""},
+  Table table({{"worker", "", Align::left},
+               {"trial", ""},
+               {"rung", "", Align::left},
+               {"seed", ""},
+               {"for", ""},
                {"lease", "", Align::left}});
   bool any = false;
   for (const study::Job& job : jobs) {
@@ -72,8 +76,12 @@ std::vector<std::string> cells_of(const study::TrialSummary& trial) {
 }
 
 std::vector<Table::Column> columns() {
-  return {{"trial", ""},    {"kernel", "", Align::left}, {"rung", "", Align::left},
-          {"accuracy", "%"}, {"MACs", ""},                {"params", ""},
+  return {{"trial", ""},
+          {"kernel", "", Align::left},
+          {"rung", "", Align::left},
+          {"accuracy", "%"},
+          {"MACs", ""},
+          {"params", ""},
           {"latency", "ms"}};
 }
 
@@ -90,7 +98,10 @@ std::string front_table(const std::vector<study::TrialSummary>& rows) {
 }
 
 std::string last_table(const std::vector<study::TrialSummary>& rows) {
-  Table table({{"trial", ""}, {"kernel", "", Align::left}, {"state", "", Align::left}, {"accuracy", "%"},
+  Table table({{"trial", ""},
+               {"kernel", "", Align::left},
+               {"state", "", Align::left},
+               {"accuracy", "%"},
                {"", "", Align::left}});
   const std::size_t shown = std::min(most_last, rows.size());
   if (shown == 0) return "";
@@ -113,9 +124,8 @@ WatchBlock watch_block(const study::Store& store, double now) {
     const study::Progress progress = study::progress(store);
     const auto rows = study::summaries(store);
     block.finished = progress.phase >= study::rung_count;
-    block.text = fmt::format("{}  {} on {}, {} UTC, {} of work\n", store.place().str(),
-                             info.spec.value("network", "?"), info.spec.value("data", "?"), time_text(now),
-                             duration_text(progress.active_seconds));
+    block.text = fmt::format("{}  {} on {}, {} UTC, {} of work\n", store.place().str(), info.spec.value("network", "?"),
+                             info.spec.value("data", "?"), time_text(now), duration_text(progress.active_seconds));
     block.text += progress_line(progress, now) + rung_table(progress);
     if (!block.finished) block.text += worker_table(store.jobs(), now);
     block.text += front_table(rows) + last_table(rows);
