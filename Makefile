@@ -7,7 +7,7 @@ TEST_JOBS ?= 2
 SETUP ?= tools/setup
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build demo test test-python wheel bench bench-native bench-peers format lint clean
+.PHONY: help setup build demo test test-python site wheel bench bench-native bench-peers format lint clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -31,6 +31,10 @@ test-python: build ## the Python package in build/release/python and its tests
 	@cmake -DKASIMIR_PYTHON_PACKAGE=ON build/release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build build/release --parallel $(JOBS) --target _kasimir
 	@ctest --test-dir build/release --label-regex python --output-on-failure --no-tests=error
+
+site: build ## the documentation as pages in build/site
+	@tools/site/setup
+	@tools/site/build build/release/kasimir build/site-venv/bin/python3 build/site
 
 wheel: ## the Python package as a wheel in build/dist, tried in an environment of its own
 	@$(SETUP) python
@@ -56,4 +60,4 @@ lint: ## layers, format, clang-tidy of the changed files (of all with ALL=1)
 	@tools/lint $(if $(ALL),--all)
 
 clean: ## removes what was built; virtual environments stay
-	@find build -mindepth 1 -maxdepth 1 ! -name venv ! -name peers -exec rm -rf {} + 2>/dev/null || true
+	@find build -mindepth 1 -maxdepth 1 ! -name venv ! -name peers ! -name site-venv -exec rm -rf {} + 2>/dev/null || true

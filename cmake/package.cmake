@@ -22,6 +22,7 @@ if(KASIMIR_WITH_TORCH)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/torch.cmake ${PROJECT_SOURCE_DIR}/cmake/torch_facts.py
     DESTINATION ${KASIMIR_PACKAGE_DIR} COMPONENT development)
   install(TARGETS kasimir RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/kasimir/zoo DESTINATION ${CMAKE_INSTALL_DATADIR}/kasimir COMPONENT program)
 endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/kasimirConfig.cmake.in
   ${PROJECT_BINARY_DIR}/kasimirConfig.cmake INSTALL_DESTINATION ${KASIMIR_PACKAGE_DIR})

@@ -52,11 +52,13 @@ function(kasimir_torch_from_wheel)
   target_link_libraries(kasimir_torch INTERFACE
     -Wl,--push-state,--no-as-needed ${libraries} -Wl,--pop-state
     ${folder}/lib/libtorch_cpu.so ${folder}/lib/libc10.so Threads::Threads)
+  set(KASIMIR_TORCH_LIBRARIES_DIR ${folder}/lib PARENT_SCOPE)
   message(STATUS "torch ${version} in ${folder}")
 endfunction()
 
 if(Torch_DIR)
   find_package(Torch REQUIRED)
+  set(KASIMIR_TORCH_LIBRARIES_DIR ${TORCH_INSTALL_PREFIX}/lib)
   add_library(kasimir_torch INTERFACE IMPORTED GLOBAL)
   separate_arguments(torch_flags UNIX_COMMAND "${TORCH_CXX_FLAGS}")
   target_compile_options(kasimir_torch INTERFACE ${torch_flags})

@@ -8,6 +8,7 @@
 
 #include "kasimir/base/files.h"
 #include "kasimir/primitive/catalog.h"
+#include "kasimir/synth/solver.h"
 #include "kasimir/train/latency.h"
 #include "kasimir/train/score.h"
 #include "kasimir/train/screen.h"
@@ -130,16 +131,22 @@ void Evaluator::hold_to_budget(study::JobResult& result) const {
 void Evaluator::check_space() const { check_space_of(sampler_); }
 
 Outcome<study::Proposal> Evaluator::ask(int number) const {
-  const LayerCost total = network_.cost();
-  LayerCost replaced;
-  for (const SiteRef& site : selection_.replaced) replaced += site.cost;
-  if (number == 0)
+  if (number == 0) {
+    const LayerCost replaced = replaced_cost();
+    const LayerCost total = network_.cost();
     return study::Proposal{"",
                            "original",
                            {{"strategy", "original"}},
                            {replaced.macs, replaced.params},
                            {total.macs, total.params},
                            nlohmann::json::object()};
+  }
+  if (static_cast<std::size_t>(number) <= spec_.seed_kernels.size()) {
+    const auto& [from, text] = spec_.seed_kernels[static_cast<std::size_t>(number) - 1];
+    const auto sampled = given(parse_kernel(text, catalog(), from));
+    if (!sampled.ok()) return sampled.rejection();
+    return proposal(*sampled, {{"strategy", "given"}, {"from", from}});
+  }
   const std::uint64_t first = static_cast<std::uint64_t>(number) * attempts_per_trial;
   Rejection last{"sampling: no legal kernel was found", ""};
   SampleMemory memory(sampler_);
@@ -152,28 +159,56 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
       last.with = idea.rejection().str();
       continue;
     }
-    const Sampled* sampled = &idea->sampled;
-    if (const auto slow = predicted_too_slow(sampled->kernel)) {
+    if (const auto slow = predicted_too_slow(idea->sampled.kernel)) {
       last.with = slow->str();
       ++too_slow;
       continue;
     }
-    study::Proposal proposal;
-    proposal.kernel = str(sampled->kernel);
-    proposal.hash = fmt::format("{:016x}", sampled->label.fingerprint);
-    proposal.origin = idea->origin;
-    proposal.replaced = {whole(sampled->cost.total_macs), whole(sampled->cost.total_params)};
-    proposal.network = {total.macs - replaced.macs + proposal.replaced.macs,
-                        total.params - replaced.params + proposal.replaced.params};
-    proposal.budget_use = {{"macs", sampled->cost.total_macs / static_cast<double>(replaced.macs)},
-                           {"params", sampled->cost.total_params / static_cast<double>(replaced.params)},
-                           {"global", sampled->label.view.is_global}};
-    return proposal;
+    return proposal(idea->sampled, idea->origin);
   }
   last.with = too_slow < most_too_slow
                   ? fmt::format("{} attempts, the last one: {}", attempts_per_trial, last.with)
                   : fmt::format("{} kernels beyond the latency budget, the last one: {}", too_slow, last.with);
   return last;
+}
+
+LayerCost Evaluator::replaced_cost() const {
+  LayerCost replaced;
+  for (const SiteRef& site : selection_.replaced) replaced += site.cost;
+  return replaced;
+}
+
+study::Proposal Evaluator::proposal(const Sampled& sampled, nlohmann::json origin) const {
+  const LayerCost total = network_.cost();
+  const LayerCost replaced = replaced_cost();
+  study::Proposal proposal;
+  proposal.kernel = str(sampled.kernel);
+  proposal.hash = fmt::format("{:016x}", sampled.label.fingerprint);
+  proposal.origin = std::move(origin);
+  proposal.replaced = {whole(sampled.cost.total_macs), whole(sampled.cost.total_params)};
+  proposal.network = {total.macs - replaced.macs + proposal.replaced.macs,
+                      total.params - replaced.params + proposal.replaced.params};
+  proposal.budget_use = {{"macs", sampled.cost.total_macs / static_cast<double>(replaced.macs)},
+                         {"params", sampled.cost.total_params / static_cast<double>(replaced.params)},
+                         {"global", sampled.label.view.is_global}};
+  return proposal;
+}
+
+Outcome<Sampled> Evaluator::given(Kernel kernel) const {
+  std::vector<Site> sites;
+  for (const SiteLoad& load : sampler_.sites()) sites.push_back(load.site);
+  const auto graph = lower(kernel, SiteSet(sites, kernel.choices));
+  if (!graph.ok()) return graph.rejection();
+  auto cost = fit(kernel, *graph, sampler_.sites(), sampler_.options().budget, {});
+  if (!cost.ok()) return cost.rejection();
+  if (auto slow = predicted_too_slow(kernel)) return *slow;
+  auto found = label(kernel);
+  if (!found.ok()) return found.rejection();
+  Sampled sampled;
+  sampled.kernel = std::move(kernel);
+  sampled.cost = *std::move(cost);
+  sampled.label = *found;
+  return sampled;
 }
 
 History Evaluator::history() const {

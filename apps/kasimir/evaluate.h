@@ -56,6 +56,10 @@ class Evaluator {
 
  private:
   [[nodiscard]] History history() const;
+  [[nodiscard]] LayerCost replaced_cost() const;
+  [[nodiscard]] study::Proposal proposal(const Sampled& sampled, nlohmann::json origin) const;
+  /// A kernel of SearchSpec::seed_kernels with sizes within the budget.
+  [[nodiscard]] Outcome<Sampled> given(Kernel kernel) const;
   study::JobResult train_rung(const study::Job& job, int trial, const NetworkPlan& plan,
                               study::JobObserver& observer) const;
   study::JobResult latency(const NetworkPlan& plan) const;

@@ -86,6 +86,8 @@ std::string own_command() {
   return join(words, " ");
 }
 
+std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
 std::filesystem::path tuning_cache_path() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && *cache != 0) return std::filesystem::path(cache) / "kasimir" / "tuning.txt";

@@ -44,6 +44,9 @@ Shape3 parse_input(const std::string& text);
 /// The command as it was typed, but for passwords, for the record.
 std::string own_command();
 
+/// This program's own file.
+std::string own_path();
+
 /// Where this user's tuning results are kept: `kasimir/tuning.txt` in $XDG_CACHE_HOME, or in ~/.cache; empty where
 /// neither is known.
 std::filesystem::path tuning_cache_path();

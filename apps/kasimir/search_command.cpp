@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/command.h"
 #include "kasimir/evaluate.h"
+#include "kasimir/kernel_zoo.h"
 #include "kasimir/options.h"
 #include "kasimir/sites.h"
 #include "kasimir/stop.h"
@@ -31,6 +32,7 @@ struct SearchCommand {
   int quick_images = -1;
   int full_epochs = 0;
   int workers = 0;
+  std::vector<std::string> seed_kernels;
   bool log_json = false;
   bool no_global = false;
   bool no_flip = false;
@@ -64,6 +66,8 @@ SearchSpec finish_spec(const SearchCommand& options) {
     spec.data = std::filesystem::absolute(spec.data).lexically_normal().string();
   spec.ladder.time_limit_s = options.time.empty() ? 0 : parse_seconds(options.time);
   if (spec.ladder.trials == 0 && options.time.empty()) spec.ladder.time_limit_s = 600;
+  for (GivenKernel& kernel : given_kernels(options.seed_kernels))
+    spec.seed_kernels.emplace_back(std::move(kernel.from), std::move(kernel.text));
   spec.ladder.workers =
       options.workers > 0 ? options.workers : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   spec.ladder.original_first = spec.distill > 0;
@@ -225,6 +229,9 @@ void add_search(CLI::App& app, Action& action) {
   for (const Strategy& strategy : strategies()) names.push_back(fmt::format("{}: {}", strategy.name, strategy.brief));
   command->add_option("--strategy", options->spec.strategy, "how the next kernel is chosen; " + join(names, "; "))
       ->capture_default_str();
+  command->add_option("--seed-kernels", options->seed_kernels,
+                      "kernels to try first: zoo (all of `kasimir zoo list`), a name in it, a file, a folder; held to "
+                      "--budget, not to the other limits");
   add_score_options(*command, options->spec);
   command->add_flag("--no-global", options->no_global, "no kernels in which an output sees the whole image");
   command

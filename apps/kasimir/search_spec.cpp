@@ -45,6 +45,7 @@ Json SearchSpec::to_json() const {
   if (!want.empty()) json["want"] = want;
   reading.add_to(json);
   if (strategy != "random") json["strategy"] = strategy;
+  if (!seed_kernels.empty()) json["seed_kernels"] = seed_kernels;
   if (!scores.empty()) json["scores"] = scores;
   if (score_keep < 1) json["score_keep"] = score_keep;
   if (full_label_smoothing) json["full_label_smoothing"] = *full_label_smoothing;
@@ -78,6 +79,7 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     spec.want = json.value("want", "");
     spec.reading = DataOptions::from_json(json);
     spec.strategy = json.value("strategy", "random");
+    spec.seed_kernels = json.value("seed_kernels", spec.seed_kernels);
     spec.scores = json.value("scores", spec.scores);
     if (json.contains("full_label_smoothing")) spec.full_label_smoothing = json["full_label_smoothing"].get<double>();
     spec.full_average = json.value("full_average", 0.0);

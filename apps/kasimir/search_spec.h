@@ -15,6 +15,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kasimir {
@@ -66,6 +67,8 @@ struct SearchSpec {
   int latency_threads = 1;
   std::string device = "cpu";
   std::string strategy = "random";
+  /// Where from and text: the kernels of the first trials, before the strategy makes any.
+  std::vector<std::pair<std::string, std::string>> seed_kernels;
   std::vector<std::string> scores;  ///< zero-cost scores before the first rung (train/score.h)
   double score_keep = 1;            ///< share of recent candidates that these leave to be trained; 1: all
   study::LadderConfig ladder;

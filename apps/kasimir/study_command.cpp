@@ -3,6 +3,7 @@
 #include "kasimir/cosearch_folder.h"
 #include "kasimir/evaluate.h"
 #include "kasimir/study_correlate.h"
+#include "kasimir/study_watch.h"
 
 #include "kasimir/base/error.h"
 #include "kasimir/report/listing.h"
@@ -104,6 +105,12 @@ void add_study(CLI::App& app, Action& action) {
                   "one object per trial and line, with state, kernel, accuracy, latency_ms, macs, params, reason");
   shown->add_flag("--csv", options->csv, "comma-separated values with a header");
   shown->callback([options, &action] { action = [options] { return show(*options); }; });
+  auto* watched = command->add_subcommand("watch", "a study in the terminal while it runs, until it ends or Ctrl-C");
+  auto watching = std::make_shared<StudyWatch>();
+  watched->add_option("study", watching->path, study_help)->required();
+  watched->add_option("--every", watching->every,
+                      "seconds between looks, such as 5s (default 2s; 60s where the output is no terminal)");
+  watched->callback([watching, &action] { action = [watching] { return watch(*watching); }; });
   add_correlate(*command, action);
   auto* collected = command->add_subcommand(
       "gc", "gives back the jobs of vanished workers, and removes weights that no finished training of the study has");

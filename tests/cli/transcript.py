@@ -62,7 +62,8 @@ def trimmed(lines):
 
 def run(block, program, folder):
     command = re.sub(r"\bkasimir\b", str(program), block["line"], count=1)
-    env = {**os.environ, "XDG_CACHE_HOME": folder}  # no test reads or writes what the user has tuned
+    # No test reads or writes what the user has tuned or collected.
+    env = {**os.environ, "XDG_CACHE_HOME": folder, "XDG_DATA_HOME": folder}
     done = subprocess.run(
         command, shell=True, cwd=folder, capture_output=True, text=True, check=False, timeout=280, env=env
     )
