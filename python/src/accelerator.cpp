@@ -4,7 +4,10 @@
 #include "kasimir/base/error.h"
 #include "kasimir/base/files.h"
 #include "kasimir/hardware/format/evaluation_text.h"
+#include "kasimir/hardware/from_nest.h"
 #include "kasimir/hardware/search/search.h"
+#include "kasimir/nest/passes.h"
+#include "kasimir/nest/schedule.h"
 
 #include <algorithm>
 
@@ -106,6 +109,8 @@ MappedNetwork map_layers(const std::vector<std::string>& texts, const std::strin
   return mapped;
 }
 
+OperandBits operand_bits(int bits) { return {.input = bits, .weight = bits, .output = bits, .partial = 32}; }
+
 /// The einsum of a convolution, as text.
 std::string convolution_text(const std::map<std::string, std::int64_t>& numbers, int bits) {
   const auto get = [&](const char* key) { return numbers.at(key); };
@@ -119,10 +124,23 @@ std::string convolution_text(const std::map<std::string, std::int64_t>& numbers,
                                .stride_height = get("stride"),
                                .stride_width = get("stride"),
                                .groups = get("groups")};
-  return str(convolution(shape, {.input = bits, .weight = bits, .output = bits, .partial = 32}));
+  return str(convolution(shape, operand_bits(bits)));
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> nest_problems(const BoundGraph& graph, int bits,
+                                                               const std::string& what) {
+  const NestProgram program = schedule(simplify(graph));
+  std::vector<std::pair<std::string, std::string>> all;
+  for (Nest nest : program.run) {
+    nest.epilogue.clear();
+    const auto problem = problem_of(program, nest, operand_bits(bits));
+    if (!problem.ok()) throw input_error("nest {} of {}: {}", nest.name, what, problem.rejection().str());
+    all.emplace_back(nest.name, str(with_plain_names(*problem)));
+  }
+  return all;
+}
 
 void add_accelerator(nb::module_& module) {
   nb::class_<MappedLayer>(module, "MappedLayer")

@@ -26,7 +26,7 @@ NB_MODULE(_kasimir, module) {
       kasimir::python::raise(error);
     }
   });
-  module.attr("__version__") = KASIMIR_PYTHON_VERSION;
+  module.def("version", [] { return KASIMIR_PYTHON_VERSION; });
   kasimir::python::add_kernel(module);
   kasimir::python::add_sampler(module);
   kasimir::python::add_network(module);
