@@ -37,15 +37,44 @@ def preset(name: str) -> str:
 
 def convolution(
     in_channels: int, out_channels: int, height: int, width: int, window: int | tuple[int, int] = 3, stride: int = 1,
-    groups: int = 1, batch: int = 1, bits: int = 8,
+    groups: int = 1, batch: int = 1, bits: int = 8, *, image: tuple[int, int] | None = None,
+    padding: tuple[int, int] = (0, 0),
 ) -> str:  # fmt: skip
-    """The einsum of a convolution with this output height and width."""
+    """The einsum of a convolution with this output height and width.
+
+    Args:
+        image: height and width of the input, and ``padding`` the zeros above and on its left, which are never stored;
+            by default zeros are part of the input.
+    """
     rows, columns = (window, window) if isinstance(window, int) else window
     numbers = dict(
         batch=batch, out_channels=out_channels, in_channels=in_channels, out_height=height, out_width=width,
         kernel_height=rows, kernel_width=columns, stride=stride, groups=groups,
     )  # fmt: skip
+    if image is not None:
+        numbers |= dict(in_height=image[0], in_width=image[1], pad_above=padding[0], pad_left=padding[1])
     return _kasimir.convolution_text(numbers, bits)
+
+
+def _text_of_site(site: Site, bits: int) -> str:
+    ci, co, h, w, stride = site
+    return convolution(ci, co, h, w, 3, stride, bits=bits, image=(stride * h, stride * w), padding=(1, 1))
+
+
+def _text_of_conv(part: torch.nn.Conv2d, given: tuple[int, ...], made: tuple[int, ...], bits: int) -> str:
+    window = (part.kernel_size[0], part.kernel_size[1])
+    if isinstance(part.padding, str):  # "same" puts the odd zero below and on the right
+        padding = ((window[0] - 1) // 2, (window[1] - 1) // 2) if part.padding == "same" else (0, 0)
+    else:
+        padding = (part.padding[0], part.padding[1])
+    if part.dilation != (1, 1) or part.stride[0] != part.stride[1]:
+        padding, image = (0, 0), None
+    else:
+        image = (given[2], given[3])
+    return convolution(
+        part.in_channels, part.out_channels, made[2], made[3], window, part.stride[0], part.groups, made[0], bits,
+        image=image, padding=padding,
+    )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,8 +151,7 @@ def _texts(layers: typing.Any, example: Example | None, bits: int) -> list[tuple
     if isinstance(layers, tuple) and len(layers) == 2 and isinstance(layers[0], Kernel):
         return layers[0]._native.problems(as_site(layers[1]), 1, bits)
     if isinstance(layers, Site):
-        s = layers
-        return [(str(s), convolution(s.ci, s.co, s.h, s.w, stride=s.stride, bits=bits))]
+        return [(str(layers), _text_of_site(layers, bits))]
     if isinstance(layers, Sequence):
         return [pair for layer in layers for pair in _texts(layer, example, bits)]
     if hasattr(layers, "named_modules"):
@@ -157,11 +185,7 @@ def _model_texts(model: torch.nn.Module, example: Example | None, bits: int) -> 
                 rows = math.prod(made[:-1])
                 texts.append((name, convolution(part.in_features, part.out_features, 1, 1, 1, batch=rows, bits=bits)))
             elif isinstance(part, nn.Conv2d):
-                window = (part.kernel_size[0], part.kernel_size[1])
-                texts.append(
-                    (name, convolution(part.in_channels, part.out_channels, made[2], made[3], window, part.stride[0],
-                                       part.groups, made[0], bits))
-                )  # fmt: skip
+                texts.append((name, _text_of_conv(part, given, made, bits)))
     if not texts:
         raise InputError("the model has no convolution and no fully connected layer")
     return texts

@@ -68,7 +68,9 @@ def kernel_of(module: nn.Module) -> tuple[Kernel, Site] | None:
         return None
     where, text = (type(module).__doc__ or "").split("\n", 1)
     numbers = [int(number) for number in re.findall(r"=(\d+)", where)]
-    return Kernel.parse(textwrap.dedent(text).strip() + "\n"), Site(*numbers)
+    site = Site(*numbers)
+    text = textwrap.dedent(text).strip().replace("\nwith ", f"\nat {site}: ")  # the values of free sizes
+    return Kernel.parse(text + "\n"), site
 
 
 def _reduce(module: nn.Module) -> tuple[typing.Any, ...]:

@@ -111,7 +111,8 @@ MappedNetwork map_layers(const std::vector<std::string>& texts, const std::strin
 
 OperandBits operand_bits(int bits) { return {.input = bits, .weight = bits, .output = bits, .partial = 32}; }
 
-/// The einsum of a convolution, as text.
+/// The einsum of a convolution, as text. Zeros around the map are part of the input, unless its height and width are
+/// given, and how many zeros stand above and on the left.
 std::string convolution_text(const std::map<std::string, std::int64_t>& numbers, int bits) {
   const auto get = [&](const char* key) { return numbers.at(key); };
   const ConvolutionShape shape{.batch = get("batch"),
@@ -124,7 +125,16 @@ std::string convolution_text(const std::map<std::string, std::int64_t>& numbers,
                                .stride_height = get("stride"),
                                .stride_width = get("stride"),
                                .groups = get("groups")};
-  return str(convolution(shape, operand_bits(bits)));
+  Problem problem = convolution(shape, operand_bits(bits));
+  if (numbers.contains("in_height")) {
+    auto& ranks = problem.operands[1].ranks;
+    OperandRank& row = ranks[ranks.size() - 2];
+    row.offset = -get("pad_above");
+    row.extent = get("in_height");
+    ranks.back().offset = -get("pad_left");
+    ranks.back().extent = get("in_width");
+  }
+  return str(problem);
 }
 
 }  // namespace
