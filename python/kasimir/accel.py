@@ -93,7 +93,7 @@ class Mapped:
     report: str  # counts and energies of each level
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Mapping:
     """All layers, run one after the other."""
 
@@ -114,6 +114,9 @@ class Mapping:
         head = ["layer", "cycles", "energy, uJ", "utilization", "certificate"]
         rows = [(one.layer, one.cycles, 1e-6 * one.energy_pj, one.utilization, one.certificate) for one in self.layers]
         return html_table(head, rows, str(self))
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         if not self.found:
@@ -171,7 +174,9 @@ def _model_texts(model: torch.nn.Module, example: Example | None, bits: int) -> 
 
     kernels = {part: found for part in model.modules() if (found := kernel_of(part))}
     names = {
-        part: name for name, part in model.named_modules() if part in kernels or isinstance(part, (nn.Conv2d, nn.Linear))
+        part: name
+        for name, part in model.named_modules()
+        if part in kernels or isinstance(part, (nn.Conv2d, nn.Linear))
     }
     calls = call_shapes(model, example, names)
     texts = []
@@ -192,8 +197,8 @@ def _model_texts(model: torch.nn.Module, example: Example | None, bits: int) -> 
 
 
 def map(
-    layers: typing.Any, example: Example | None = None, *, arch: str = "gemmini", objective: str = "edp", engine: str = "branch_and_bound",
-    time: float | str = "10s", evaluations: int = 0, seed: int = 1, gap: float = 0.005, bits: int = 8,
+    layers: typing.Any, example: Example | None = None, *, arch: str = "gemmini", objective: str = "edp",
+    engine: str = "branch_and_bound", time: float | str = "10s", evaluations: int = 0, seed: int = 1, gap: float = 0.005, bits: int = 8,
 ) -> Mapping:  # fmt: skip
     """The best mapping of each layer on an accelerator.
 

@@ -75,7 +75,12 @@ class Network:
 
     def _repr_html_(self) -> str:
         rows = [tuple(layer) for layer in self.layers]
-        return html_table(["layer", "what", "output"], rows, f"{self.name}: {self.macs:,} MACs, {self.params:,} parameters")
+        return html_table(
+            ["layer", "what", "output"], rows, f"{self.name}: {self.macs:,} MACs, {self.params:,} parameters"
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         return self._native.text()

@@ -53,8 +53,8 @@ def check_format(format: str) -> None:
 
 
 def array(
-    values: ArrayLike, format: str = "int8", *, per_channel: bool = False, quantizer: str = "symmetric", range: str = "min_max",
-    name: str = "the array",
+    values: ArrayLike, format: str = "int8", *, per_channel: bool = False, quantizer: str = "symmetric",
+    range: str = "min_max", name: str = "the array",
 ) -> Quantized:  # fmt: skip
     """Rounds an array.
 

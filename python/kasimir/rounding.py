@@ -45,9 +45,7 @@ def rounded(
     for pattern in exclude:
         if not any(fnmatch.fnmatchcase(name, pattern) for name in layers):
             raise InputError(f"the pattern `{pattern}` matches no layer", [f"there are {', '.join(layers)}"])
-    layers = {
-        name: part for name, part in layers.items() if not any(fnmatch.fnmatchcase(name, one) for one in exclude)
-    }
+    layers = {name: part for name, part in layers.items() if not any(fnmatch.fnmatchcase(name, one) for one in exclude)}
     if not layers:
         raise InputError("the model has no convolution, fully connected layer or kernel to round")
     if weights:
@@ -102,5 +100,7 @@ def _values_read(
         for hook in hooks:
             hook.remove()
     if not seen:
-        raise InputError("activations are to be rounded without data, some inputs of the model are needed", ["data=[x]"])
+        raise InputError(
+            "activations are to be rounded without data, some inputs of the model are needed", ["data=[x]"]
+        )
     return {name: numpy.concatenate(values) for name, values in seen.items()}

@@ -51,7 +51,7 @@ class Kept:
 _HEAD = ("convolution", "site", "MACs", "what becomes of it")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Sites:
     """What ``find_sites`` found: print it for a table. Iterates over the places."""
 
@@ -85,6 +85,9 @@ class Sites:
 
     def _repr_html_(self) -> str:
         return html_table(_HEAD, self._rows(), "; ".join([self._total(), *self.warnings]))
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         rows = [_HEAD, *((name, site, f"{macs:,}", what) for name, site, macs, what in self._rows())]
@@ -130,7 +133,7 @@ def _reason(conv: Part, calls: Calls, chosen: bool) -> str:
         return "the example never reached it"
     if len(set(calls)) > 1:
         return "it is used at several sizes"
-    (given, made) = calls[0]
+    given, made = calls[0]
     if len(given) != 4:
         return "its input has no batch axis"
     if isinstance(conv, Placeholder):
@@ -194,7 +197,9 @@ def find_sites(
     names = _candidates(model)
     for pattern in [*include, *exclude]:
         if not any(fnmatch.fnmatchcase(name, pattern) for name in names.values()):
-            raise InputError(f"the pattern `{pattern}` matches no convolution", [f"there are {', '.join(names.values())}"])
+            raise InputError(
+                f"the pattern `{pattern}` matches no convolution", [f"there are {', '.join(names.values())}"]
+            )
     calls = call_shapes(model, example, typing.cast(dict[nn.Module, str], names))
     places, kept = [], []
     for part, name in names.items():
@@ -211,7 +216,8 @@ def find_sites(
             places.append(_place(part, name, mine))
     if not places:
         raise InputError(
-            "no convolution of the model can be replaced", [f"{one.name}: {one.reason}" for one in kept] or ["it has none"]
+            "no convolution of the model can be replaced",
+            [f"{one.name}: {one.reason}" for one in kept] or ["it has none"],
         )
     return Sites(tuple(places), tuple(kept))
 

@@ -144,7 +144,9 @@ class Study:
 
     def _repr_html_(self) -> str:
         rows = [[value for key, value in row.items() if key != "kernel"] for row in self.records()]
-        return html_table(["number", "state", *self.objectives, "macs", "params", "how", "reason"], rows, repr(self)[1:-1])
+        return html_table(
+            ["number", "state", *self.objectives, "macs", "params", "how", "reason"], rows, repr(self)[1:-1]
+        )
 
     # -- ask and tell ------------------------------------------------------------------------------------------------
 
@@ -346,9 +348,7 @@ class Study:
         self._database.close()
 
 
-_SELECT = (
-    'select number, state, kernel, how, parents, macs, params, "values", reason, started, finished from trials'
-)
+_SELECT = 'select number, state, kernel, how, parents, macs, params, "values", reason, started, finished from trials'
 
 
 def _sign(direction: str) -> float:

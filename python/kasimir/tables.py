@@ -12,7 +12,11 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: s
 
     def cell(value: object) -> str:
         number = isinstance(value, (int, float))
-        text = f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if number else "" if value is None else str(value)
+        text = (
+            f"{value:.4g}"
+            if isinstance(value, float)
+            else f"{value:,}" if number else "" if value is None else str(value)
+        )
         style = "right" if number else "left"
         return f'<td style="text-align:{style}">{html.escape(text)}</td>'
 

@@ -31,7 +31,8 @@ def test_the_example_ends_in_files_that_load_without_kasimir(tmp_path):
         [sys.executable, "-B", example, "2", "4", str(tmp_path / "f")], capture_output=True, text=True, check=True
     )
     assert "3 of 4 convolutions" in run.stdout and "original:" in run.stdout
-    code = f"import sys; sys.modules['kasimir'] = None; sys.path.insert(0, {str(tmp_path / 'f')!r}); import kernels; print(len(kernels.PLACES))"
+    code = f"import sys; sys.modules['kasimir'] = None; sys.path.insert(0, {str(tmp_path / 'f')!r})\n"
+    code += "import kernels; print(len(kernels.PLACES))"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": ""}
     )
