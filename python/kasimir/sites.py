@@ -152,7 +152,7 @@ def _reason(conv: Part, calls: Calls, chosen: bool) -> str:
     if conv.kernel_size == (1, 1):
         return "its window is 1x1"
     if conv.in_channels < _FEWEST_CHANNELS:
-        return f"it reads {conv.in_channels} channels only"
+        return f"it reads {conv.in_channels} channel{'s' if conv.in_channels > 1 else ''} only"
     return ""
 
 

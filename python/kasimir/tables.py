@@ -11,13 +11,10 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: s
     """One ``<table>`` element; numbers stand on the right."""
 
     def cell(value: object) -> str:
-        number = isinstance(value, (int, float))
-        text = (
-            f"{value:.4g}"
-            if isinstance(value, float)
-            else f"{value:,}" if number else "" if value is None else str(value)
-        )
-        style = "right" if number else "left"
+        whole = isinstance(value, float) and abs(value) >= 1000
+        form = ",.0f" if whole else ".4g" if isinstance(value, float) else "," if isinstance(value, int) else ""
+        text = "" if value is None else format(value, form)
+        style = "right" if form else "left"
         return f'<td style="text-align:{style}">{html.escape(text)}</td>'
 
     titles = "".join(f'<th style="text-align:left">{html.escape(title)}</th>' for title in head)
