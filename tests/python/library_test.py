@@ -18,6 +18,12 @@ def test_importing_loads_neither_torch_nor_numpy():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+def test_a_study_that_lives_until_the_end_is_no_complaint():
+    code = "import kasimir; study = kasimir.create_study(kasimir.Site(64, 64, 16, 16)); study.ask(); study.me = study"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == ("", "")
+
+
 def test_kernels_print_compare_and_pickle():
     for name, kernel in kasimir.examples().items():
         again = kasimir.Kernel.parse(kernel.text)

@@ -10,6 +10,8 @@ import pytest
 import kasimir
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# torch's own backward() has no types, so that calls of what is untyped are allowed
+MYPY = [sys.executable, "-m", "mypy", "--strict", "--allow-untyped-calls"]
 STUB = ROOT / "python/kasimir/_kasimir.pyi"
 
 
@@ -22,24 +24,25 @@ def test_the_stub_of_the_extension_is_what_nanobind_writes(tmp_path):
     assert STUB.read_text() == header + made.read_text(), f"write it anew: {' '.join(map(str, command[:-1]))} {STUB}"
 
 
-def test_the_package_and_its_example_are_typed(tmp_path):
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
     pytest.importorskip("mypy")
+    return tmp_path_factory.mktemp("cache")  # torch is read once
+
+
+def test_the_package_and_its_example_are_typed(cache):
     assert (pathlib.Path(kasimir.__file__).parent / "py.typed").exists()
-    # torch's own backward() has no types, so that calls of what is untyped are allowed
-    how = ["--strict", "--allow-untyped-calls", "--cache-dir", tmp_path]
-    command = [sys.executable, "-m", "mypy", *how, "python/kasimir", "python/examples"]
+    command = [*MYPY, "--cache-dir", cache, "python/kasimir", "python/examples"]
     checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_a_misspelt_attribute_is_found(tmp_path):
-    pytest.importorskip("mypy")
+def test_a_misspelt_attribute_is_found(tmp_path, cache):
     (tmp_path / "use.py").write_text(
         "import kasimir\n\n\ndef use(study: kasimir.Study, kernel: kasimir.Kernel) -> None:\n"
         "    print(study.best.kernel.macs, study.best_trial)\n    kernel.costs(5)\n"
     )
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path, "--follow-imports", "silent"]
-    command += ["--no-error-summary", "use.py"]
+    command = [*MYPY, "--cache-dir", cache, "--no-error-summary", "use.py"]
     environment = {"MYPYPATH": str(ROOT / "python"), "PATH": ""}
     found = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert found.stdout.splitlines() == [
