@@ -36,6 +36,14 @@ def test_there_are_notebooks():
     assert len(NOTEBOOKS) == 5
 
 
+def test_what_a_cell_printed_is_one_piece_without_stderr():
+    pieces = [("stdout", "a"), ("stderr", "no"), ("stdout", "b")]
+    outputs = [nbformat.v4.new_output("stream", name=name, text=text) for name, text in pieces]
+    outputs.insert(1, nbformat.v4.new_output("execute_result", {"text/plain": "5"}))
+    assert [output.get("text") for output in tool().tidied(outputs)] == ["a", None, "b"]
+    assert [output.text for output in tool().tidied([*outputs[2:], outputs[0]])] == ["ba"]
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_what_it_is_committed_with(path):
     if "fashion-mnist" in path.read_text() and not pathlib.Path("/usr/share/datasets/fashion-mnist").exists():
