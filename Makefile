@@ -7,7 +7,7 @@ TEST_JOBS ?= 2
 SETUP ?= tools/setup
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build demo test test-python site wheel bench bench-native bench-peers format lint clean
+.PHONY: help setup build demo test python test-python site wheel bench bench-native bench-peers format lint clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 13
@@ -22,14 +22,16 @@ build: setup ## the program, build/release/kasimir (the default)
 demo: build ## a short search on Fashion-MNIST, a table and a report
 	@tools/demo
 
-test: build ## all tests; the last line counts them
+test: python ## all tests; the last line counts them
 	@$(SETUP) test
 	@tools/test build/release --parallel $(TEST_JOBS)
 
-test-python: build ## the Python package in build/release/python and its tests
+python: build ## the Python package in build/release/python, which PYTHONPATH takes
 	@$(SETUP) python
 	@cmake -DKASIMIR_PYTHON_PACKAGE=ON build/release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build build/release --parallel $(JOBS) --target _kasimir
+
+test-python: python ## the tests of the Python package alone
 	@ctest --test-dir build/release --label-regex python --output-on-failure --no-tests=error
 
 site: build ## the documentation as pages in build/site

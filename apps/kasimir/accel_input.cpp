@@ -25,23 +25,6 @@ namespace {
 
 bool is_yaml(const std::string& file) { return file.ends_with(".yaml") || file.ends_with(".yml"); }
 
-/// Operands are O, I, W, I2, ..: layers that only differ in the names of their tensors are one problem.
-Problem with_plain_names(Problem problem) {
-  int inputs = 0;
-  int weights = 0;
-  for (Operand& operand : problem.operands) {
-    const bool weight = operand.role == OperandRole::weight;
-    int& count = weight ? weights : inputs;
-    if (operand.role == OperandRole::output) {
-      operand.name = "O";
-      continue;
-    }
-    ++count;
-    operand.name = (weight ? "W" : "I") + (count > 1 ? std::to_string(count) : "");
-  }
-  return problem;
-}
-
 void add_layer(std::vector<AccelLayer>& layers, std::string name, Problem problem, bool without_epilogue = false) {
   auto known = std::ranges::find(layers, problem, &AccelLayer::problem);
   if (known == layers.end()) known = layers.insert(known, {std::move(name), std::move(problem), 0, false});

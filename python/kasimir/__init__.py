@@ -10,8 +10,8 @@ from __future__ import annotations
 import importlib
 import typing
 
-from ._kasimir import __version__
-from .errors import InputError, InternalError, KasimirError, SystemFault, UnsolvedError
+from . import _kasimir
+from .errors import InputError, InternalError, KasimirError, SystemFault, UnsolvedError, absent
 from .kernel import Kernel, Load, Sampler, Site, conv_load, examples, primitives, sample
 from .network import Network, zoo
 from .study import Study, Trial, create_study
@@ -21,6 +21,8 @@ if typing.TYPE_CHECKING:
     from .modules import Placeholder, save
     from .search import latency, search
     from .sites import Sites, find_sites, replace
+
+__version__ = _kasimir.version()
 
 # What needs torch or numpy, by the file that has it; None: the file itself.
 _LATER = {
@@ -42,9 +44,18 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str):
+_HINTS = {
+    "load": "`Kernel.load` reads kernels, `Network.load` networks, `create_study(.., storage=FILE)` studies",
+    "load_study": "`create_study` with the same arguments and `storage` goes on where it stopped",
+    "export": "`kasimir.save(model, folder)` and `study.best.save(folder)` write files that need torch only",
+    "optimize": "`study.optimize(evaluate, trials=20)`, or `kasimir.search` for a model",
+    "quantise": "`kasimir.quantize`",
+}
+
+
+def __getattr__(name: str) -> typing.Any:
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise absent("kasimir", name, _HINTS)
     module = importlib.import_module(f".{_LATER[name] or name}", __name__)
     value = module if _LATER[name] is None else getattr(module, name)
     globals()[name] = value  # importing `search` set the name to the module: the function is what is meant

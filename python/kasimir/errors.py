@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numbers
+from collections.abc import Mapping, Sequence
 
 
 class KasimirError(Exception):
@@ -14,7 +15,7 @@ class KasimirError(Exception):
         self.notes = list(notes)
         super().__init__("\n".join([message, *self.notes]))
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[KasimirError], tuple[str, list[str]]]:
         return type(self), (self.message, self.notes)
 
 
@@ -36,7 +37,27 @@ class InternalError(KasimirError):
     """An invariant of Kasimir does not hold: please report it."""
 
 
-_BY_FAULT = {2: InputError, 3: UnsolvedError, 4: SystemFault, 70: InternalError}
+def expect(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:
+    """Refuses an argument of another type, by its name.
+
+    Raises:
+        InputError: says what was given and what is wanted.
+    """
+    abstract = {int: numbers.Integral, float: numbers.Real}  # NumPy's numbers too, but not True
+    wide = abstract[kind] if isinstance(kind, type) and kind in abstract else kind
+    if not isinstance(value, wide) or (wide is not kind and isinstance(value, bool)):
+        shown = repr(value) if isinstance(value, (int, float, str, bool, tuple, list, type(None))) else ""
+        text = f"a {type(value).__name__}" if not shown or len(shown) > 60 else shown
+        raise InputError(f"`{name}` is {text}, {wanted} is needed")
+
+
+def absent(what: str, name: str, hints: Mapping[str, str]) -> AttributeError:
+    """The error for an attribute that is not there, with what it is called here if other libraries have it."""
+    hint = f": {hints[name]}" if name in hints else ""
+    return AttributeError(f"{what} has no attribute `{name}`{hint}")
+
+
+_BY_FAULT: dict[int, type[KasimirError]] = {2: InputError, 3: UnsolvedError, 4: SystemFault, 70: InternalError}
 
 
 def from_native(fault: int, message: str, notes: Sequence[str]) -> KasimirError:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import functools
+import numbers
 import pathlib
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from . import _kasimir
-from .errors import InputError, UnsolvedError
+from .errors import InputError, UnsolvedError, expect
 
 if typing.TYPE_CHECKING:
     import torch
@@ -38,9 +39,19 @@ class Load(typing.NamedTuple):
     """A site, how many convolutions stand at such sites, and what one of them costs for one image."""
 
     site: Site
-    count: int
+    count: int  # type: ignore[assignment] # a tuple's own method is of no use here
     macs: float
     params: float
+
+
+class HasLoads(typing.Protocol):
+    """What ``find_sites`` gives, and networks."""
+
+    def loads(self) -> list[Load]: ...
+
+
+SiteLike: typing.TypeAlias = Site | Load | str | tuple[int, ...]
+SitesLike: typing.TypeAlias = SiteLike | HasLoads | Iterable[SiteLike]
 
 
 def conv_load(site: Site, count: int = 1, window: tuple[int, int] = (3, 3)) -> Load:
@@ -49,17 +60,30 @@ def conv_load(site: Site, count: int = 1, window: tuple[int, int] = (3, 3)) -> L
     return Load(site, count, float(params * site.h * site.w), float(params))
 
 
-def as_loads(sites) -> list[Load]:
+def as_site(site: Site | str | tuple[int, ...], name: str = "site") -> Site:
+    """A site, from its text or its numbers too.
+
+    Raises:
+        InputError: for anything else; ``name`` is what the message calls it.
+    """
+    if isinstance(site, str):
+        return Site.parse(site)
+    whole = isinstance(site, tuple) and len(site) in (4, 5) and all(isinstance(n, numbers.Integral) for n in site)
+    if not whole or min(site) < 1:
+        expect(name, site, (), "a Site(ci, co, h, w, stride) of whole numbers from 1, or a text like 64->128x16x16/2,")
+    return Site(*map(int, site))
+
+
+def as_loads(sites: SitesLike) -> list[Load]:
     """Sites, loads, or what has ``loads()``, as loads; equal sites together."""
-    if hasattr(sites, "loads"):
+    if hasattr(sites, "loads") and not isinstance(sites, tuple):
         sites = sites.loads()
     if isinstance(sites, (Site, Load, str)):
         sites = [sites]
+    expect("sites", sites, Iterable, "a Site, a list of them, a Network or what find_sites gives,")
     merged: dict[Site, Load] = {}
-    for one in sites:
-        if isinstance(one, str):
-            one = Site.parse(one)
-        load = one if isinstance(one, Load) else conv_load(Site(*one))
+    for one in typing.cast(Iterable[SiteLike], sites):
+        load = one if isinstance(one, Load) else conv_load(as_site(one, "sites"))
         before = merged.get(load.site)
         if before:
             count = before.count + load.count
@@ -90,6 +114,7 @@ class Kernel:
         Raises:
             InputError: with line and column, what was found and what was needed.
         """
+        expect("text", text, str, "a kernel's text")
         return cls(_kasimir.Kernel.parse(text, where))
 
     @classmethod
@@ -113,9 +138,9 @@ class Kernel:
 
     def costs(self, site: Site) -> dict[str, float]:
         """For one image: ``macs``, ``params``, ``ops`` (scalar operations), ``elements`` (written before fusion)."""
-        return self._native.costs(Site(*site))
+        return self._native.costs(as_site(site))
 
-    def fit(self, sites, budget: str = "none") -> Kernel:
+    def fit(self, sites: SitesLike, budget: str = "none") -> Kernel:
         """The kernel with values for its free sizes at all the sites within the budget.
 
         Raises:
@@ -128,17 +153,17 @@ class Kernel:
 
         ``rows`` and ``columns`` are zeros that are put below and on the right of the input first.
         """
-        return self._native.pytorch(Site(*site), rows, columns, class_name)[0]
+        return self._native.pytorch(as_site(site), rows, columns, class_name)[0]
 
     def module(self, site: Site) -> torch.nn.Module:
         """The kernel at the site as a plain ``torch.nn.Module``; pickles by its source, so also without Kasimir."""
         from . import modules
 
-        return modules.module(self, Site(*site))
+        return modules.module(self, as_site(site))
 
     def svg(self, site: Site = Site(64, 64, 32, 32)) -> str:
         """A drawing as one ``<svg>`` element. Needs the program ``dot`` of Graphviz."""
-        return self._native.svg(Site(*site))
+        return self._native.svg(as_site(site))
 
     def _repr_svg_(self) -> str | None:
         try:
@@ -155,7 +180,7 @@ class Kernel:
     def __hash__(self) -> int:
         return hash(self.text)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[[str], Kernel], tuple[str]]:
         return Kernel.parse, (self.text,)
 
 
@@ -191,7 +216,7 @@ class Sampler:
 
     def __init__(
         self,
-        sites,
+        sites: SitesLike,
         primitives: tuple[int, int] = (5, 25),
         budget: str = "macs=0.1..0.5",
         seed: int = 0,
@@ -201,9 +226,18 @@ class Sampler:
         allow_global: bool = True,
     ) -> None:
         self.loads = as_loads(sites)
+        few, many = primitives if isinstance(primitives, (tuple, list)) and len(primitives) == 2 else (None, None)
+        if not isinstance(few, numbers.Integral) or not isinstance(many, numbers.Integral):
+            expect("primitives", primitives, (), "a pair of whole numbers, from .. to,")
+        expect("budget", budget, str, "a text like macs=0.1..0.5")
+        if not isinstance(seed, numbers.Integral) or seed < 0:
+            expect("seed", seed, (), "a whole number from 0")
+        for name, words in (("allow", allow), ("forbid", forbid), ("require", require)):
+            expect(name, words, (list, tuple, set, frozenset), "a list of primitives' names")
         self._native = _kasimir.Sampler(
-            self.loads, budget, tuple(primitives), seed, list(allow), list(forbid), list(require), allow_global
-        )
+            self.loads, budget, (int(primitives[0]), int(primitives[1])), int(seed), list(allow), list(forbid),
+            list(require), allow_global,
+        )  # fmt: skip
 
     @staticmethod
     def _draw(drawn: _kasimir.Drawn) -> Draw | str:
@@ -225,19 +259,20 @@ class Sampler:
 
 
 def sample(
-    sites,
+    sites: SitesLike,
     n: int,
     primitives: tuple[int, int] = (5, 25),
     budget: str = "macs=0.1..0.5",
     seed: int = 0,
     attempts: int | None = None,
-    **limits,
+    **limits: typing.Any,
 ) -> Iterator[Kernel]:
     """``n`` kernels with different texts; see ``Sampler`` for the arguments.
 
     Raises:
         UnsolvedError: after ``attempts`` (by default 2000 for each kernel and 20000 more), with what ended them.
     """
+    expect("n", n, int, "a number of kernels")
     sampler = Sampler(sites, primitives, budget, seed, **limits)
     most = 2000 * n + 20000 if attempts is None else attempts
     return _sample(sampler, n, most, budget)

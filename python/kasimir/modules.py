@@ -9,7 +9,9 @@ import linecache
 import pathlib
 import re
 import sys
+import textwrap
 import types
+import typing
 
 import torch
 from torch import nn
@@ -50,7 +52,7 @@ def class_of(source: str, class_name: str = "Kernel") -> type[nn.Module]:
         exec(compile(source, file, "exec"), module.__dict__)  # the text is the exporter's own
         _Registry.sources[name] = source
         sys.modules[name] = module
-    made = getattr(sys.modules[name], class_name)
+    made: type[nn.Module] = getattr(sys.modules[name], class_name)
     copyreg.pickle(made, _reduce)
     return made
 
@@ -60,11 +62,22 @@ def source_of(module: nn.Module) -> str | None:
     return _Registry.sources.get(type(module).__module__)
 
 
-def _reduce(module: nn.Module):
+def kernel_of(module: nn.Module) -> tuple[Kernel, Site] | None:
+    """The kernel that a module of this package is, and its site, as its source says; None of other modules."""
+    if source_of(module) is None:
+        return None
+    where, text = (type(module).__doc__ or "").split("\n", 1)
+    numbers = [int(number) for number in re.findall(r"=(\d+)", where)]
+    site = Site(*numbers)
+    text = textwrap.dedent(text).strip().replace("\nwith ", f"\nat {site}: ")  # the values of free sizes
+    return Kernel.parse(text + "\n"), site
+
+
+def _reduce(module: nn.Module) -> tuple[typing.Any, ...]:
     return _rebuild, (source_of(module), type(module).__name__, module.__dict__)
 
 
-def _rebuild(source: str, class_name: str, state: dict) -> nn.Module:
+def _rebuild(source: str, class_name: str, state: dict[str, typing.Any]) -> nn.Module:
     made = class_of(source, class_name)
     module = made.__new__(made)
     module.__dict__.update(state)
@@ -112,7 +125,8 @@ class Placeholder(nn.Module):
         self.body = kernel
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.body(x)
+        made: torch.Tensor = self.body(x)
+        return made
 
     def extra_repr(self) -> str:
         return f"{self.ci}, {self.co}, stride={self.stride}"

@@ -8,7 +8,9 @@ import typing
 from collections.abc import Sequence
 
 from . import _kasimir
+from .errors import expect
 from .kernel import Load, Site, as_loads
+from .tables import html_table
 
 
 class Layer(typing.NamedTuple):
@@ -30,6 +32,7 @@ class Network:
         Raises:
             InputError: for unknown names, and files that are damaged or hold unknown operators.
         """
+        expect("path_or_name", path_or_name, (str, pathlib.Path), "a network of the zoo or a file that ends in .onnx")
         text = str(path_or_name)
         return cls(_kasimir.Network.onnx(text) if text.endswith(".onnx") else _kasimir.Network.zoo(text))
 
@@ -69,6 +72,15 @@ class Network:
     def coverage(self) -> str:
         """A table of what is replaced and what stays."""
         return self._native.coverage()
+
+    def _repr_html_(self) -> str:
+        rows = [tuple(layer) for layer in self.layers]
+        return html_table(
+            ["layer", "what", "output"], rows, f"{self.name}: {self.macs:,} MACs, {self.params:,} parameters"
+        )
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         return self._native.text()

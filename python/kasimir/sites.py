@@ -7,14 +7,21 @@ import contextlib
 import copy
 import dataclasses
 import fnmatch
-from collections.abc import Iterator, Sequence
+import typing
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from torch import nn
 
-from .errors import InputError
+from .errors import InputError, expect
 from .kernel import Kernel, Load, Site, as_loads
 from .modules import Placeholder, module
+from .tables import html_table
+
+Example: typing.TypeAlias = torch.Tensor | Sequence[torch.Tensor]
+Calls: typing.TypeAlias = list[tuple[tuple[int, ...], tuple[int, ...]]]  # shapes of input and output of each
+
+Part: typing.TypeAlias = nn.Conv2d | Placeholder  # what kernels replace
 
 _FEWEST_CHANNELS = 8  # stems read 1 to 4 channels, which no grouping divides
 
@@ -41,7 +48,10 @@ class Kept:
     macs: int
 
 
-@dataclasses.dataclass(frozen=True)
+_HEAD = ("convolution", "site", "MACs", "what becomes of it")
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Sites:
     """What ``find_sites`` found: print it for a table. Iterates over the places."""
 
@@ -65,18 +75,29 @@ class Sites:
         mine = sum(place.macs for place in self.places)
         return mine / max(1, mine + sum(kept.macs for kept in self.kept))
 
+    def _rows(self) -> list[tuple[str, str, int, str]]:
+        rows = [(p.name, str(p.site), p.macs, "replaced") for p in self.places]
+        return rows + [(k.name, "", k.macs, k.reason) for k in self.kept]
+
+    def _total(self) -> str:
+        every = len(self.places) + len(self.kept)
+        return f"{len(self.places)} of {every} convolutions, {self.macs_share:.1%} of their MACs, replaced"
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEAD, self._rows(), "; ".join([self._total(), *self.warnings]))
+
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
-        rows = [(p.name, str(p.site), f"{p.macs:,}", "replaced") for p in self.places]
-        rows += [(k.name, "", f"{k.macs:,}", k.reason) for k in self.kept]
-        rows.insert(0, ("convolution", "site", "MACs", "what becomes of it"))
+        rows = [_HEAD, *((name, site, f"{macs:,}", what) for name, site, macs, what in self._rows())]
         wide = [max(len(row[i]) for row in rows) for i in range(3)]
         lines = [f"{r[0]:<{wide[0]}}  {r[1]:<{wide[1]}}  {r[2]:>{wide[2]}}  {r[3]}" for r in rows]
-        total = f"{len(self.places)} of {len(rows) - 1} convolutions, {self.macs_share:.1%} of their MACs, replaced"
-        return "\n".join([total, *lines, *self.warnings])
+        return "\n".join([self._total(), *lines, *self.warnings])
 
 
 @contextlib.contextmanager
-def _in_eval(model: nn.Module):
+def _in_eval(model: nn.Module) -> Iterator[None]:
     modes = [(part, part.training) for part in model.modules()]
     model.eval()
     try:
@@ -86,30 +107,33 @@ def _in_eval(model: nn.Module):
             part.training = training
 
 
-def _shapes(model: nn.Module, example, names: dict[nn.Module, str]) -> dict[str, list]:
+def call_shapes(model: nn.Module, example: Example, names: Mapping[nn.Module, str]) -> dict[str, Calls]:
     """Input and output shapes of each call of these modules."""
-    calls: dict[str, list] = {name: [] for name in names.values()}
+    calls: dict[str, Calls] = {name: [] for name in names.values()}
 
-    def note(part, given, made):
+    def note(part: nn.Module, given: tuple[torch.Tensor, ...], made: torch.Tensor) -> None:
         calls[names[part]].append((tuple(given[0].shape), tuple(made.shape)))
 
     hooks = [part.register_forward_hook(note) for part in names]
     try:
         with torch.no_grad(), _in_eval(model):
-            model(*example) if isinstance(example, (tuple, list)) else model(example)
+            if isinstance(example, (tuple, list)):
+                model(*example)
+            else:
+                model(example)
     finally:
         for hook in hooks:
             hook.remove()
     return calls
 
 
-def _reason(conv: nn.Module, calls: list, chosen: bool) -> str:
+def _reason(conv: Part, calls: Calls, chosen: bool) -> str:
     """Why this convolution stays; empty if it need not."""
     if not calls:
         return "the example never reached it"
     if len(set(calls)) > 1:
         return "it is used at several sizes"
-    (given, made) = calls[0]
+    given, made = calls[0]
     if len(given) != 4:
         return "its input has no batch axis"
     if isinstance(conv, Placeholder):
@@ -128,18 +152,18 @@ def _reason(conv: nn.Module, calls: list, chosen: bool) -> str:
     if conv.kernel_size == (1, 1):
         return "its window is 1x1"
     if conv.in_channels < _FEWEST_CHANNELS:
-        return f"it reads {conv.in_channels} channels only"
+        return f"it reads {conv.in_channels} channel{'s' if conv.in_channels > 1 else ''} only"
     return ""
 
 
-def _macs(part: nn.Module, calls: list) -> int:
+def _macs(part: Part, calls: Calls) -> int:
     conv = part.body if isinstance(part, Placeholder) else part
     if not calls or not isinstance(conv, nn.Conv2d):
         return 0
     return conv.weight.numel() * calls[0][1][-1] * calls[0][1][-2] * len(calls)
 
 
-def _candidates(model: nn.Module) -> dict[nn.Module, str]:
+def _candidates(model: nn.Module) -> dict[Part, str]:
     inside = {part.body for part in model.modules() if isinstance(part, Placeholder)}
     return {
         part: name
@@ -150,7 +174,7 @@ def _candidates(model: nn.Module) -> dict[nn.Module, str]:
 
 def find_sites(
     model: nn.Module,
-    example: torch.Tensor | Sequence[torch.Tensor],
+    example: Example,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
 ) -> Sites:
@@ -164,11 +188,19 @@ def find_sites(
     Raises:
         InputError: if a pattern matches nothing, or nothing may be replaced; the notes list what stays and why.
     """
+    expect("model", model, nn.Module, "a torch.nn.Module")
+    expect("example", example, (torch.Tensor, tuple, list), "an input of the model, or the tuple of its inputs,")
+    for number, one in enumerate(() if isinstance(example, torch.Tensor) else example):
+        expect(f"example[{number}]", one, torch.Tensor, "a tensor")
+    for words, patterns in (("include", include), ("exclude", exclude)):
+        expect(words, patterns, (list, tuple), "a list of patterns of names")
     names = _candidates(model)
     for pattern in [*include, *exclude]:
         if not any(fnmatch.fnmatchcase(name, pattern) for name in names.values()):
-            raise InputError(f"the pattern `{pattern}` matches no convolution", [f"there are {', '.join(names.values())}"])
-    calls = _shapes(model, example, names)
+            raise InputError(
+                f"the pattern `{pattern}` matches no convolution", [f"there are {', '.join(names.values())}"]
+            )
+    calls = call_shapes(model, example, typing.cast(dict[nn.Module, str], names))
     places, kept = [], []
     for part, name in names.items():
         mine = calls[name]
@@ -184,12 +216,13 @@ def find_sites(
             places.append(_place(part, name, mine))
     if not places:
         raise InputError(
-            "no convolution of the model can be replaced", [f"{one.name}: {one.reason}" for one in kept] or ["it has none"]
+            "no convolution of the model can be replaced",
+            [f"{one.name}: {one.reason}" for one in kept] or ["it has none"],
         )
     return Sites(tuple(places), tuple(kept))
 
 
-def _place(part: nn.Module, name: str, calls: list) -> Place:
+def _place(part: Part, name: str, calls: Calls) -> Place:
     given, made = calls[0]
     stride = part.stride if isinstance(part, Placeholder) else part.stride[0]
     site = Site(given[1], made[1], made[2], made[3], stride)
@@ -206,7 +239,7 @@ def _place(part: nn.Module, name: str, calls: list) -> Place:
     )
 
 
-def replace(model: nn.Module, kernel: Kernel, sites: Sites | None = None, example=None) -> nn.Module:
+def replace(model: nn.Module, kernel: Kernel, sites: Sites | None = None, example: Example | None = None) -> nn.Module:
     """A deep copy of the model with the kernel in place of the convolutions; everything else keeps its weights.
 
     A convolution's bias stays: it is added to the kernel's output. Give ``sites``, or an ``example`` to find them.
@@ -223,9 +256,9 @@ def replace(model: nn.Module, kernel: Kernel, sites: Sites | None = None, exampl
         made = module(fitted, place.site, place.rows, place.columns, place.bias)
         made = made.to(device=weight.device, dtype=weight.dtype).train(old.training)
         if place.bias:
-            bias = old.body.bias if isinstance(old, Placeholder) else old.bias
+            conv = old.body if isinstance(old, Placeholder) else old
             with torch.no_grad():
-                made.bias.copy_(bias)
+                made.get_parameter("bias").copy_(conv.get_parameter("bias"))
         if isinstance(old, Placeholder):
             old.put(made)
         else:

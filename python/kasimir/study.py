@@ -3,17 +3,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import math
 import pathlib
 import sqlite3
 import time
+import typing
 from collections.abc import Callable, Mapping, Sequence
 
-from .errors import InputError, KasimirError, UnsolvedError
-from .kernel import Draw, Kernel, Sampler, as_loads, nothing_found
+from .errors import InputError, KasimirError, UnsolvedError, absent, expect
+from .kernel import Draw, Kernel, Sampler, SitesLike, as_loads, nothing_found
+from .tables import html_table
+
+if typing.TYPE_CHECKING:
+    import pandas
+    import torch
+
+    from .sites import Sites
 
 _FIRST_GENERATION = 8  # kernels that are drawn before any is bred
 _TOURNAMENT = 3  # parents win against so many of the better half (Real et al., arXiv 1802.01548)
@@ -23,6 +30,27 @@ _VERSION = 1
 STRATEGIES = {
     "random": "every kernel is drawn anew",
     "evolution": "mutates and crosses the better half of what was evaluated",
+}
+
+# What a study and a trial have under the names that users of Optuna look for.
+_STUDY_HINTS = {
+    "best_trial": "`study.best` is the best trial",
+    "best_value": "`study.best.value`",
+    "best_params": "`study.best.kernel` is the best kernel",
+    "best_trials": "`study.pareto()` lists the trials that nothing beats",
+    "trials_dataframe": "`study.to_frame()` gives a pandas frame",
+    "get_trials": "`study.trials` lists them",
+    "direction": "`study.objectives` has the direction of each",
+    "directions": "`study.objectives` has the direction of each",
+    "stop": "`optimize(.., trials=N)` ends at N trials; an exception like KeyboardInterrupt ends it early",
+}
+_TRIAL_HINTS = {
+    "suggest_float": "the study proposes kernels; `trial.kernel` is this trial's",
+    "suggest_int": "the study proposes kernels; `trial.kernel` is this trial's",
+    "suggest_categorical": "the study proposes kernels; `trial.kernel` is this trial's",
+    "report": "one result is told for each trial, by `study.tell(trial, value)`",
+    "should_prune": "an exception that `evaluate` raises ends its trial, with its text as the reason",
+    "model": "`trial.apply(model)` gives the model with this kernel",
 }
 
 _SCHEMA = """
@@ -54,24 +82,35 @@ class Trial:
     @property
     def value(self) -> float:
         """The value of the first objective; not-a-number without one."""
-        return self.values.get(next(iter(self.study.objectives)), math.nan)
+        return self.values.get(next(iter(self._study().objectives)), math.nan)
 
-    def apply(self, model):
+    if not typing.TYPE_CHECKING:  # checkers shall still find what is misspelt
+
+        def __getattr__(self, name):
+            raise absent("a trial", name, _TRIAL_HINTS)
+
+    def _study(self) -> Study:
+        if self.study is None:
+            raise InputError(f"trial {self.number} belongs to no study")
+        return self.study
+
+    def apply(self, model: torch.nn.Module) -> torch.nn.Module:
         """A deep copy of the model with this kernel at the study's sites. Needs torch."""
         from . import sites
 
-        if self.study.places is None:
+        places = self._study().places
+        if places is None:
             raise InputError("the study was made from plain sites: call kasimir.replace(model, trial.kernel, sites)")
-        return sites.replace(model, self.kernel, self.study.places)
+        return sites.replace(model, self.kernel, places)
 
-    def save(self, folder: str | pathlib.Path, model=None) -> pathlib.Path:
+    def save(self, folder: str | pathlib.Path, model: torch.nn.Module | None = None) -> pathlib.Path:
         """Writes ``kernels.py`` and ``weights.pt``, which load without Kasimir.
 
         ``model`` is the trained one with the kernels in it; by default the best that ``search`` kept of this trial.
         """
         from . import modules
 
-        model = model if model is not None else self.study.models.get(self.number)
+        model = model if model is not None else self._study().models.get(self.number)
         if model is None:
             raise InputError(
                 f"there is no model of trial {self.number} to save", ["give it: trial.save(folder, model=trained)"]
@@ -82,14 +121,32 @@ class Trial:
 class Study:
     """A search for kernels. Made by ``create_study``."""
 
-    def __init__(self, sampler: Sampler, spec: dict, database: sqlite3.Connection, places=None) -> None:
+    def __init__(
+        self, sampler: Sampler, spec: dict[str, typing.Any], database: sqlite3.Connection, places: Sites | None = None
+    ) -> None:
         self._sampler, self._spec, self._database = sampler, spec, database
         self.objectives: dict[str, str] = spec["objectives"]
         self.places = places
-        self.models: dict = {}  # of the trials of this process that search() kept
+        self.models: dict[int, torch.nn.Module] = {}  # of the trials of this process that search() kept
         self.original: dict[str, float] = {}
         row = database.execute("select max(number) from trials").fetchone()
-        self._next = 0 if row[0] is None else row[0] + 1
+        self._next: int = 0 if row[0] is None else row[0] + 1
+
+    if not typing.TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            raise absent("a study", name, _STUDY_HINTS)
+
+    def __repr__(self) -> str:
+        states = [trial.state for trial in self.trials]
+        told = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+        return f"<Study of {len(states)} trials: {told}>" if states else "<Study without trials>"
+
+    def _repr_html_(self) -> str:
+        rows = [[value for key, value in row.items() if key != "kernel"] for row in self.records()]
+        return html_table(
+            ["number", "state", *self.objectives, "macs", "params", "how", "reason"], rows, repr(self)[1:-1]
+        )
 
     # -- ask and tell ------------------------------------------------------------------------------------------------
 
@@ -156,6 +213,7 @@ class Study:
             InputError: for an unknown trial, one that was told before, and missing or unknown objectives.
         """
         number = trial.number if isinstance(trial, Trial) else trial
+        expect("trial", number, int, "a trial of `ask` or its number")
         rows = self._database.execute("select state from trials where number = ?", (number,)).fetchone()
         if rows is None:
             raise InputError(f"there is no trial {number} in this study")
@@ -188,16 +246,25 @@ class Study:
                 f"the values are of {', '.join(map(str, value)) or 'nothing'}",
                 [f"the study's objectives are {', '.join(self.objectives)}"],
             )
+        for name, one in value.items():
+            if not hasattr(one, "__float__"):
+                expect(name, one, float, "a number")
         return {name: float(value[name]) for name in self.objectives}
 
     def optimize(
-        self, evaluate: Callable[[Trial], float | Mapping[str, float]], trials: int, after: Callable[[Trial], None] | None = None
+        self,
+        evaluate: Callable[[Trial], float | Mapping[str, float]],
+        trials: int,
+        after: Callable[[Trial], None] | None = None,
     ) -> Study:
         """Evaluates until the study has so many trials; a resumed study counts those that it has.
 
         ``evaluate`` is given a trial. An exception that it raises is stored as the trial's reason; only
         KeyboardInterrupt and the like end the study. ``after`` is called with each finished trial.
         """
+        if not callable(evaluate):
+            expect("evaluate", evaluate, (), "a function that is given a trial")
+        expect("trials", trials, int, "a number of trials")
         for number in [trial.number for trial in self.trials if trial.state == "running"]:
             self.tell(number, reason="its process ended before its result was told")
         while self._next < trials:
@@ -242,7 +309,7 @@ class Study:
         name, direction = next(iter(self.objectives.items()))
         return sorted(front, key=lambda trial: -_sign(direction) * trial.values[name])
 
-    def to_frame(self):
+    def to_frame(self) -> pandas.DataFrame:
         """The trials as a ``pandas.DataFrame``, one row each. Needs pandas."""
         try:
             import pandas
@@ -250,7 +317,7 @@ class Study:
             raise InputError("pandas is not installed, a frame needs it", ["pip install pandas"]) from error
         return pandas.DataFrame(self.records()).set_index("number")
 
-    def records(self) -> list[dict]:
+    def records(self) -> list[dict[str, typing.Any]]:
         """The trials as plain dictionaries, one each."""
         return [
             {
@@ -269,7 +336,7 @@ class Study:
     def _trial(self, number: int) -> Trial:
         return self._made(self._database.execute(_SELECT + " where number = ?", (number,)).fetchone())
 
-    def _made(self, row) -> Trial:
+    def _made(self, row: tuple[typing.Any, ...]) -> Trial:
         number, state, kernel, how, parents, macs, params, values, reason, started, finished = row
         return Trial(
             number, Kernel.parse(kernel, f"trial {number}"), state, how, tuple(json.loads(parents)), macs, params,
@@ -281,9 +348,7 @@ class Study:
         self._database.close()
 
 
-_SELECT = (
-    'select number, state, kernel, how, parents, macs, params, "values", reason, started, finished from trials'
-)
+_SELECT = 'select number, state, kernel, how, parents, macs, params, "values", reason, started, finished from trials'
 
 
 def _sign(direction: str) -> float:
@@ -303,7 +368,7 @@ def _by_preference(done: list[Trial], objectives: dict[str, str]) -> list[Trial]
 
 
 def create_study(
-    sites,
+    sites: SitesLike,
     budget: str = "macs=0.1..0.5",
     *,
     primitives: tuple[int, int] = (2, 8),
@@ -312,7 +377,7 @@ def create_study(
     direction: str = "maximize",
     objectives: Mapping[str, str] | Sequence[str] | None = None,
     storage: str | pathlib.Path | None = None,
-    **limits,
+    **limits: typing.Any,
 ) -> Study:
     """A new study, or the one in ``storage`` if it was asked the same.
 
@@ -331,24 +396,25 @@ def create_study(
     if strategy not in STRATEGIES:
         raise InputError(f"unknown strategy `{strategy}`", [f"there are {', '.join(STRATEGIES)}"])
     loads = as_loads(sites)
+    sampler = Sampler(loads, primitives, budget, seed, **limits)
     spec = {
         "sites": [[list(load.site), load.count, load.macs, load.params] for load in loads],
         "budget": budget,
-        "primitives": list(primitives),
-        "seed": seed,
+        "primitives": [int(number) for number in primitives],
+        "seed": int(seed),
         "strategy": strategy,
         "objectives": _objectives(objectives, direction),
         "limits": limits,
     }
-    sampler = Sampler(loads, primitives, budget, seed, **limits)
     places = sites if hasattr(sites, "places") else None
-    return Study(sampler, spec, _open(storage, spec), places)
+    return Study(sampler, spec, _open(storage, spec), typing.cast("Sites | None", places))
 
 
-def _objectives(given, direction: str) -> dict[str, str]:
+def _objectives(given: Mapping[str, str] | Sequence[str] | None, direction: str) -> dict[str, str]:
     if given is None:
         given = {"value": direction}
     elif not isinstance(given, Mapping):
+        expect("objectives", given, (list, tuple), "a mapping of names to directions, or a list of names,")
         small = {"latency", "macs", "params", "energy"}
         given = {name: "minimize" if name in small else "maximize" for name in given}
     if not given:
@@ -359,7 +425,7 @@ def _objectives(given, direction: str) -> dict[str, str]:
     return dict(given)
 
 
-def _open(storage, spec: dict) -> sqlite3.Connection:
+def _open(storage: str | pathlib.Path | None, spec: dict[str, typing.Any]) -> sqlite3.Connection:
     where = ":memory:" if storage is None else str(storage)
     database = None
     try:
@@ -377,12 +443,12 @@ def _open(storage, spec: dict) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise InputError(f"{where} cannot be opened as a study: {error}") from error
     except KasimirError:
-        with contextlib.suppress(sqlite3.Error):
+        if database is not None:
             database.close()
         raise
 
 
-def _compare(where: str, version: int, stored: dict, asked: dict) -> None:
+def _compare(where: str, version: int, stored: dict[str, typing.Any], asked: dict[str, typing.Any]) -> None:
     if version != _VERSION:
         raise InputError(f"{where} has version {version} of a study, {_VERSION} is needed")
     asked = json.loads(json.dumps(asked))

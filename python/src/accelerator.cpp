@@ -4,7 +4,10 @@
 #include "kasimir/base/error.h"
 #include "kasimir/base/files.h"
 #include "kasimir/hardware/format/evaluation_text.h"
+#include "kasimir/hardware/from_nest.h"
 #include "kasimir/hardware/search/search.h"
+#include "kasimir/nest/passes.h"
+#include "kasimir/nest/schedule.h"
 
 #include <algorithm>
 
@@ -106,7 +109,10 @@ MappedNetwork map_layers(const std::vector<std::string>& texts, const std::strin
   return mapped;
 }
 
-/// The einsum of a convolution, as text.
+OperandBits operand_bits(int bits) { return {.input = bits, .weight = bits, .output = bits, .partial = 32}; }
+
+/// The einsum of a convolution, as text. Zeros around the map are part of the input, unless its height and width are
+/// given, and how many zeros stand above and on the left.
 std::string convolution_text(const std::map<std::string, std::int64_t>& numbers, int bits) {
   const auto get = [&](const char* key) { return numbers.at(key); };
   const ConvolutionShape shape{.batch = get("batch"),
@@ -119,10 +125,32 @@ std::string convolution_text(const std::map<std::string, std::int64_t>& numbers,
                                .stride_height = get("stride"),
                                .stride_width = get("stride"),
                                .groups = get("groups")};
-  return str(convolution(shape, {.input = bits, .weight = bits, .output = bits, .partial = 32}));
+  Problem problem = convolution(shape, operand_bits(bits));
+  if (numbers.contains("in_height")) {
+    auto& ranks = problem.operands[1].ranks;
+    OperandRank& row = ranks[ranks.size() - 2];
+    row.offset = -get("pad_above");
+    row.extent = get("in_height");
+    ranks.back().offset = -get("pad_left");
+    ranks.back().extent = get("in_width");
+  }
+  return str(problem);
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> nest_problems(const BoundGraph& graph, int bits,
+                                                               const std::string& what) {
+  const NestProgram program = schedule(simplify(graph));
+  std::vector<std::pair<std::string, std::string>> all;
+  for (Nest nest : program.run) {
+    nest.epilogue.clear();
+    const auto problem = problem_of(program, nest, operand_bits(bits));
+    if (!problem.ok()) throw input_error("nest {} of {}: {}", nest.name, what, problem.rejection().str());
+    all.emplace_back(nest.name, str(with_plain_names(*problem)));
+  }
+  return all;
+}
 
 void add_accelerator(nb::module_& module) {
   nb::class_<MappedLayer>(module, "MappedLayer")

@@ -30,6 +30,11 @@ inline Site site_of_numbers(const SiteNumbers& n) {
 using LoadNumbers = std::tuple<SiteNumbers, std::int64_t, double, double>;
 std::vector<SiteLoad> loads_of_numbers(const std::vector<LoadNumbers>& numbers);
 
+/// What each loop nest of a program asks of an accelerator, as its name and a text that parse_problem reads. What follows
+/// a sum element by element is done on the way out and not counted, as `kasimir accel` has it.
+std::vector<std::pair<std::string, std::string>> nest_problems(const BoundGraph& graph, int bits,
+                                                               const std::string& what);
+
 /// "", "none" or what Budget::parse reads. @throws Error (input), also where latency is limited.
 Budget budget_of_text(const std::string& text);
 

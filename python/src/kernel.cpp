@@ -75,6 +75,13 @@ std::pair<std::string, bool> pytorch(const Kernel& kernel, const SiteNumbers& at
   return {std::move(made.source), made.has_statistics};
 }
 
+std::vector<std::pair<std::string, std::string>> problems(const Kernel& kernel, const SiteNumbers& at,
+                                                          std::int64_t batch, int bits) {
+  const Site site = site_of_numbers(at);
+  const auto graph = lower_at(at_site(kernel, site), site, batch);
+  return nest_problems(*graph, bits, kernel.name);
+}
+
 std::vector<std::string> step_names(const Kernel& kernel) {
   std::vector<std::string> names;
   for (const Step& step : kernel.steps) names.emplace_back(step.primitive->name);
@@ -111,6 +118,7 @@ void add_kernel(nb::module_& module) {
       .def("at", [](const Kernel& kernel, const SiteNumbers& at) { return at_site(kernel, site_of_numbers(at)); })
       .def("fitted", [](const Kernel& kernel, const SiteNumbers& at) { return fitted_at(kernel, site_of_numbers(at)); })
       .def("pytorch", &pytorch)
+      .def("problems", &problems)
       .def("svg", [](const Kernel& kernel, const SiteNumbers& at) {
         return to_svg(to_dot(kernel, SiteSet({site_of_numbers(at)}, kernel.choices)));
       });

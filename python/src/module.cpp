@@ -26,7 +26,8 @@ NB_MODULE(_kasimir, module) {
       kasimir::python::raise(error);
     }
   });
-  module.attr("__version__") = KASIMIR_PYTHON_VERSION;
+  nb::set_leak_warnings(false);  // a study that lives until the interpreter ends is no fault of its user
+  module.def("version", [] { return KASIMIR_PYTHON_VERSION; });
   kasimir::python::add_kernel(module);
   kasimir::python::add_sampler(module);
   kasimir::python::add_network(module);

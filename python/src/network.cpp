@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings.h"
 
+#include "kasimir/base/error.h"
 #include "kasimir/network/coverage.h"
+#include "kasimir/network/lower.h"
 #include "kasimir/network/zoo.h"
 #include "kasimir/onnx/import.h"
 
@@ -27,6 +29,12 @@ std::vector<std::tuple<std::string, SiteNumbers, std::int64_t, std::int64_t>> si
   return all;
 }
 
+std::vector<std::pair<std::string, std::string>> problems(const Network& network, std::int64_t batch, int bits) {
+  const auto lowered = lower_network({&network, {}}, batch);
+  if (!lowered.ok()) throw input_error("{} has no loop nests: {}", network.name(), lowered.rejection().str());
+  return nest_problems(lowered->graph, bits, network.name());
+}
+
 }  // namespace
 
 void add_network(nb::module_& module) {
@@ -40,6 +48,7 @@ void add_network(nb::module_& module) {
       .def("sites", &sites)
       .def("macs", [](const Network& network) { return network.cost().macs; })
       .def("params", [](const Network& network) { return network.cost().params; })
+      .def("problems", &problems)
       .def("coverage", [](const Network& network) { return coverage(network).str(); })
       .def("text", &Network::str);
   module.def("zoo", [] {

@@ -67,6 +67,12 @@ void add_numbers(nb::module_& module) {
     for (const NumberFormat& format : number_formats()) all.emplace_back(format.name, format.bits, format.source);
     return all;
   });
+  // Of an integer format, the least and the greatest code.
+  module.def("code_range", [](const std::string& name) -> std::optional<std::pair<std::int32_t, std::int32_t>> {
+    const NumberFormat format = number_format(name);
+    if (!format.integer) return std::nullopt;
+    return std::pair(format.integer->lowest(), format.integer->highest());
+  });
   module.def("quantizers", [] {
     std::vector<std::pair<std::string, std::string>> all;
     for (const Quantizer* one : quantizers()) all.emplace_back(one->name, one->brief);

@@ -4,6 +4,7 @@
 import pickle
 import subprocess
 import sys
+import xml.etree.ElementTree as xml
 
 import pytest
 
@@ -15,6 +16,12 @@ SITES = [kasimir.Site(64, 64, 16, 16), kasimir.Site(64, 128, 8, 8, 2)]
 def test_importing_loads_neither_torch_nor_numpy():
     code = "import sys, kasimir; kasimir.sample; print([m for m in ('torch', 'numpy') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_study_that_lives_until_the_end_is_no_complaint():
+    code = "import kasimir; study = kasimir.create_study(kasimir.Site(64, 64, 16, 16)); study.ask(); study.me = study"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == ("", "")
 
 
 def test_kernels_print_compare_and_pickle():
@@ -141,3 +148,65 @@ def test_a_file_that_is_no_study_is_refused(tmp_path):
     (tmp_path / "x.db").write_text("not a database, and long enough to have a header of one hundred bytes" * 3)
     with pytest.raises(kasimir.InputError, match="cannot be opened as a study"):
         kasimir.create_study(SITES, storage=tmp_path / "x.db")
+
+
+def test_a_study_becomes_a_frame():
+    pandas = pytest.importorskip("pandas")
+    study = kasimir.create_study(SITES, objectives=["accuracy", "latency"])
+    study.tell(study.ask(), {"accuracy": 0.5, "latency": 2.0})
+    study.tell(study.ask(), reason="diverged")
+    frame = study.to_frame()
+    assert isinstance(frame, pandas.DataFrame) and frame.index.name == "number" and list(frame.index) == [0, 1]
+    assert list(frame.columns) == ["state", "accuracy", "latency", "macs", "params", "how", "kernel", "reason"]
+    assert frame["accuracy"][0] == 0.5 and pandas.isna(frame["latency"][1]) and frame["reason"][1] == "diverged"
+    assert kasimir.Kernel.parse(frame["kernel"][1]) == study.trials[1].kernel
+
+
+def test_a_frame_without_pandas_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(kasimir.InputError) as caught:
+        kasimir.create_study(SITES).to_frame()
+    assert caught.value.message == "pandas is not installed, a frame needs it"
+    assert caught.value.notes == ["pip install pandas"]
+
+
+def test_jupyter_shows_tables_and_drawings():
+    study = kasimir.create_study(SITES)
+    assert repr(study) == "<Study without trials>"
+    study.tell(study.ask(), 0.5)
+    study.tell(study.ask(), reason="<b>no</b> & nothing")
+    assert repr(study) == "<Study of 2 trials: 1 complete, 1 failed>"
+    page = study._repr_html_()
+    table = xml.fromstring(page.replace("&nbsp;", " "))
+    assert [one.text for one in table.iter("th")] == ["number", "state", "value", "macs", "params", "how", "reason"]
+    assert len(list(table.iter("tr"))) == 3 and "&lt;b&gt;no&lt;/b&gt; &amp; nothing" in page
+    network = kasimir.Network.load("resnet8")
+    rows = list(xml.fromstring(network._repr_html_()).iter("tr"))
+    assert len(rows) == 1 + len(network.layers)
+    mapped = kasimir.accel.map(kasimir.Site(16, 16, 8, 8), gap=0.1)
+    cells = [one.text for one in xml.fromstring(mapped._repr_html_()).iter("td")]
+    assert cells[0] == "16->16x8x8" and cells[-1] == mapped.layers[0].certificate
+    drawing = xml.fromstring(kasimir.examples()["involution"]._repr_svg_())
+    assert drawing.tag.endswith("svg")
+
+
+def test_a_kernel_that_cannot_be_drawn_shows_as_text(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert kasimir.examples()["involution"]._repr_svg_() is None
+
+
+def test_a_convolution_costs_the_same_as_einsum_and_as_kernel():
+    site = kasimir.Site(16, 32, 8, 8, 2)
+    how = dict(arch="gemmini", objective="latency", gap=0)
+    as_site = kasimir.accel.map(site, **how)
+    as_kernel = kasimir.accel.map((kasimir.examples()["convolution"], site), **how)
+    assert as_kernel.cycles == as_site.cycles and as_kernel.certificate == "optimal"
+    several = kasimir.accel.map([(kasimir.examples()["squeeze_excite"], site), site], **how)
+    assert len(several.layers) > 2 and several.cycles > 2 * as_site.cycles
+
+
+def test_networks_are_mapped_by_name():
+    network = kasimir.Network.load("resnet8")
+    whole = kasimir.accel.map(network, gap=1, time="5s", objective="latency")
+    assert whole.found and whole.cycles >= network.macs / 256  # gemmini has 256 multipliers
+    assert len(whole.layers) == len(kasimir.accel.map("resnet8", gap=1, time="5s", objective="latency").layers)

@@ -186,12 +186,15 @@ def train_in_parallel(rank, store, results):
         optimizer.zero_grad()
         parallel(torch.randn(4, 3, 15, 15)).square().mean().backward()
         optimizer.step()
-    torch.save([p.detach() for p in model.parameters()], f"{results}/{rank}.pt")
+    torch.save({name: p.detach() for name, p in model.named_parameters()}, f"{results}/{rank}.pt")
     torch.distributed.destroy_process_group()
 
 
 def test_two_processes_train_to_equal_parameters(tmp_path):
     torch.multiprocessing.spawn(train_in_parallel, (str(tmp_path / "store"), str(tmp_path)), nprocs=2)
     first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in range(2))
-    start = list(kasimir.replace(small_cnn(), EXAMPLES["squeeze_excite"], example=IMAGE).parameters())
-    assert len(first) == len(start) and all(torch.equal(a, b) for a, b in zip(first, second))
+    torch.manual_seed(0)
+    start = dict(kasimir.replace(small_cnn(), EXAMPLES["squeeze_excite"], example=IMAGE).named_parameters())
+    assert first.keys() == start.keys() and all(torch.equal(first[name], second[name]) for name in first)
+    trained = [name for name in first if name.endswith((".w0", ".w1", ".w2"))]  # of the kernels
+    assert len(trained) == 6 and not any(torch.equal(start[name], first[name]) for name in trained)

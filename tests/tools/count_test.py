@@ -14,6 +14,10 @@ MIXED = """<testsuites><testsuite name="S">
 <testcase name="D" status="run" result="skipped"><skipped message="no GPU"/></testcase>
 <testcase name="DISABLED_E" status="notrun"/>
 </testsuite></testsuites>"""
+# What pytest writes of a case that passed, one that failed, one whose fixture raised, and one that was skipped.
+PYTEST = """<testsuites><testsuite name="pytest" errors="1" failures="1" skipped="1" tests="4">
+<testcase name="a"/><testcase name="b"><failure message="no"/></testcase><testcase name="c"><error message="no"/></testcase>
+<testcase name="d"><skipped message="no pandas"/></testcase></testsuite></testsuites>"""
 GOOD = '<testsuites><testcase name="A" status="run"/><testcase name="B" status="run"/></testsuites>'
 
 
@@ -45,6 +49,10 @@ class Count(unittest.TestCase):
     def test_counts_failures_and_skips_case_by_case(self):
         tests = {"a_test": (self.report(MIXED) + "exit 1", ""), "script": ("exit 0", "")}
         self.assertEqual(self.run_on(tests), ("3 passed, 1 failed, 2 skipped", 8))
+
+    def test_counts_cases_of_pytest(self):
+        tests = {"a_test": (self.report(PYTEST) + "exit 1", ""), "script": ("exit 0", "")}
+        self.assertEqual(self.run_on(tests), ("2 passed, 2 failed, 1 skipped", 8))
 
     def test_counts_a_crash_without_a_report_as_a_failure(self):
         tests = {"a_test": ("kill -SEGV $$", ""), "script": ("exit 0", "")}

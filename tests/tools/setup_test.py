@@ -120,13 +120,16 @@ class Setup(unittest.TestCase):
     def test_asks_for_linters_and_a_server_only_when_told(self):
         self.all_but()
         self.assertEqual(self.run_setup()[0], 0)
-        self.assertEqual(self.run_setup("test")[1], "setup: installing Debian packages: postgresql\n")
-        (self.root / "all-installed").unlink()
         self.assertEqual(
             self.run_setup("python")[1].splitlines(),
             ["setup: installing Debian packages: python3-dev", "setup: installing pytest==1.0 into build/venv"],
         )
         self.assertEqual(self.run_setup("python")[:3], (0, "", ""))
+        (self.root / "all-installed").unlink()
+        self.assertEqual(self.run_setup("test")[1], "setup: installing Debian packages: postgresql python3-dev\n")
+        self.assertEqual(self.run_setup("test")[:3], (0, "", ""))
+        (self.root / "build/venv/tools").unlink()
+        self.assertEqual(self.run_setup("test")[1], "setup: installing pytest==1.0 into build/venv\n")
         (self.root / "all-installed").unlink()
         self.assertIn("installing Debian packages: clang-format-19 clang-tidy-19\n", self.run_setup("lint")[1])
 

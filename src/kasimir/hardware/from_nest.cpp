@@ -127,6 +127,22 @@ Outcome<Problem> problem_of(const NestProgram& program, const Nest& nest, const 
   return NestReader(program, nest, bits).read();
 }
 
+Problem with_plain_names(Problem problem) {
+  int inputs = 0;
+  int weights = 0;
+  for (Operand& operand : problem.operands) {
+    const bool weight = operand.role == OperandRole::weight;
+    int& count = weight ? weights : inputs;
+    if (operand.role == OperandRole::output) {
+      operand.name = "O";
+      continue;
+    }
+    ++count;
+    operand.name = (weight ? "W" : "I") + (count > 1 ? std::to_string(count) : "");
+  }
+  return problem;
+}
+
 Outcome<std::vector<Problem>> problems_of(const NestProgram& program, const OperandBits& bits) {
   std::vector<Problem> problems;
   for (const Nest& nest : program.run) {

@@ -20,6 +20,10 @@ namespace kasimir {
 /// Rejected if the evaluator cannot hold it.
 Outcome<Problem> problem_of(const NestProgram& program, const Nest& nest, const OperandBits& bits = {});
 
+/// The same problem with its operands called O, I, W, I2, ..: nests that only differ in the names of their tensors are
+/// then equal.
+Problem with_plain_names(Problem problem);
+
 /// The problems of all nests that run for each image, in order; the first rejection otherwise.
 Outcome<std::vector<Problem>> problems_of(const NestProgram& program, const OperandBits& bits = {});
 

@@ -152,5 +152,12 @@ TEST(FromNest, SampledNestsNeverTakeMoreThanAWalkOverThem) {
   EXPECT_GT(compared, 10);
 }
 
+TEST(FromNest, PlainNamesMakeEqualWhatDiffersInNamesOnly) {
+  const Problem named = parse_problem("y[m,n] += a[m,k] * w3[k,n] * b[n] for m=4 n=8 k=2");
+  const Problem plain = parse_problem("O[m,n] += I[m,k] * W[k,n] * I2[n] for m=4 n=8 k=2");
+  EXPECT_NE(named, plain);
+  EXPECT_EQ(with_plain_names(named), plain);
+}
+
 }  // namespace
 }  // namespace kasimir
