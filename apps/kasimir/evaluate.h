@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kasimir/search_spec.h"
-#include "kasimir/strategy.h"
+#include "kasimir/sampler_source.h"
 
 #include "kasimir/codegen/latency_model.h"
 #include "kasimir/data/split.h"
@@ -44,7 +44,8 @@ class Evaluator {
   study::JobResult evaluate(const study::Job& job, const study::Trial& trial, study::JobObserver& observer) const;
 
  private:
-  [[nodiscard]] History history() const;
+  [[nodiscard]] std::unique_ptr<study::Store> seen_study() const;
+  [[nodiscard]] static History history(const study::Store& store);
   [[nodiscard]] NetworkPlan plan_of(const study::Trial& trial) const;
   study::JobResult train_rung(const study::Job& job, int trial, const NetworkPlan& plan,
                               study::JobObserver& observer) const;
@@ -75,6 +76,7 @@ class Evaluator {
   Limit latency_limit_;
   Sampler sampler_;
   NetworkPlan original_;
+  std::unique_ptr<TrainedKernels> trained_;  ///< of the study, for strategies that look into it
   double original_seconds_ = 0;          ///< predicted, where the budget limits latency
   ImageSet score_images_;                ///< what scores are computed on
   std::unique_ptr<NativeBench> native_;  ///< nothing where latency is measured in eager PyTorch
