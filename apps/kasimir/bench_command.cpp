@@ -8,6 +8,7 @@
 #include "kasimir/bench_nests.h"
 #include "kasimir/bench_roofline.h"
 #include "kasimir/bench_store.h"
+#include "kasimir/bench_strategies.h"
 #include "kasimir/bench_training.h"
 #include "kasimir/command.h"
 #include "kasimir/options.h"
@@ -50,6 +51,9 @@ struct BenchCommand {
   std::uint64_t from = 0;
   BenchIntegers integers;
   BenchStore store;
+  BenchStrategies strategies;
+  std::string study;
+  int trials = 0;
 };
 
 SiteLoad conv(std::int64_t ci, std::int64_t co, std::int64_t side, std::int64_t stride, std::int64_t count) {
@@ -285,8 +289,20 @@ constexpr std::array benchmarks{
     Benchmark{"store",
               [](const BenchCommand& of) {
                 BenchStore bench = of.store;
+                bench.study = of.study;
+                if (of.trials > 0) bench.trials = of.trials;
                 bench.json = of.json;
                 return bench_store(bench);
+              }},
+    Benchmark{"strategies",
+              [](const BenchCommand& of) {
+                BenchStrategies bench = of.strategies;
+                bench.study = of.study;
+                if (of.trials > 0) bench.trials = of.trials;
+                bench.threads = of.threads;
+                bench.seed = of.seed;
+                bench.json = of.json;
+                return bench_strategies(bench);
               }},
     Benchmark{"evaluator", [](const BenchCommand& of) { return bench_evaluator({of.seconds, of.json}); }}};
 
@@ -317,6 +333,7 @@ void add_bench(CLI::App& app, Action& action) {
                    "contractions of networks against what a core can do; int8: quantised networks beside floats; "
                    "integers: inference in integers beside the same rules in double precision; "
                    "cosearch: the joint search where the optimum is known; store: a study of many trials; "
+                   "strategies: how many trials each strategy of a search takes, on a table of trained kernels; "
                    "evaluator: mappings that the accelerator engine "
                    "costs in a second")
       ->capture_default_str();
@@ -347,7 +364,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->add_option("--kernels", options->integers.kernels,
                    "integers: networks with a sampled kernel in place of the convolutions")
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "kernels: threads of both; sampler --check: the speed only")
+  command->add_option("--threads", options->threads, "kernels: threads of both; sampler --check, strategies: the speed only")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
   command->add_option("--check", options->check,
@@ -370,9 +387,20 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--samples", options->samples, "nests, roofline: runs, the fastest of each nest counts")
       ->capture_default_str();
-  command->add_option("--study", options->store.study, "store: a new one, kept (default: a file that is removed)");
-  command->add_option("--trials", options->store.trials, "store: how many")
-      ->check(CLI::Range(10, 100'000'000))
+  command->add_option("--study", options->study,
+                      "store: a new one, kept (default: a file that is removed); strategies: whose candidates are the "
+                      "table");
+  command
+      ->add_option("--trials", options->trials,
+                   fmt::format("store: how many (default {}); strategies: of each search (default {})",
+                               BenchStore{}.trials, BenchStrategies{}.trials))
+      ->check(CLI::Range(10, 100'000'000));
+  command->add_option("--table", options->strategies.table, "strategies: a file of kernels that were trained alike");
+  command->add_option("--write", options->strategies.write, "strategies: a file for the table of --study, no more");
+  command->add_option("--strategies", options->strategies.strategies, "strategies: these, and random (default: all)")
+      ->delimiter(',');
+  command->add_option("--repeats", options->strategies.repeats, "strategies: searches of each")
+      ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   command->add_flag("--plans", options->plans, "training: print the loop nests of both passes");
   command->add_flag("--json", options->json, "one object per row and line");

@@ -81,6 +81,10 @@ Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
       latency_limit_(Budget::parse(spec_.budget).latency),
       sampler_(catalog(), site_loads(selection_.replaced), spec_.sample_options(), spec_.seed),
       original_{&network_, {}} {
+  LayerCost replaced;
+  for (const SiteRef& site : selection_.replaced) replaced += site.cost;
+  trained_ = std::make_unique<TrainedKernels>(catalog(), selection_.replaced.front().site,
+                                              HostCosts{network_.cost(), replaced});
   if (data_.target == TargetKind::masks)
     throw input_error("the targets of data set {} are masks, and networks here give one vector for each image",
                       data_.name)
@@ -131,16 +135,15 @@ void Evaluator::hold_to_budget(study::JobResult& result) const {
 void Evaluator::check_space() const { check_space_of(sampler_); }
 
 Outcome<study::Proposal> Evaluator::ask(int number) const {
-  if (number == 0) {
-    const LayerCost replaced = replaced_cost();
-    const LayerCost total = network_.cost();
+  const LayerCost& total = trained_->host().total;
+  const LayerCost& replaced = trained_->host().replaced;
+  if (number == 0)
     return study::Proposal{"",
                            "original",
                            {{"strategy", "original"}},
                            {replaced.macs, replaced.params},
                            {total.macs, total.params},
                            nlohmann::json::object()};
-  }
   if (static_cast<std::size_t>(number) <= spec_.seed_kernels.size()) {
     const auto& [from, text] = spec_.seed_kernels[static_cast<std::size_t>(number) - 1];
     const auto sampled = given(parse_kernel(text, catalog(), from));
@@ -152,9 +155,11 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
   SampleMemory memory(sampler_);
   int too_slow = 0;
   const Strategy& strategy = strategy_named(spec_.strategy);
-  const History seen = strategy.uses_history ? history() : History{};
+  const auto store = strategy.uses_history ? seen_study() : nullptr;
+  const History seen = store ? history(*store) : History{};
+  SamplerSource source(sampler_, memory, *trained_, [&](int trial) { return store->trial(trial).kernel; });
   for (std::uint64_t i = 0; i < attempts_per_trial && too_slow < most_too_slow; ++i) {
-    auto idea = strategy.propose({sampler_, memory, number, first + i, seen});
+    auto idea = strategy.propose({source, spec_.seed, number, first + i, seen});
     if (!idea.ok()) {
       last.with = idea.rejection().str();
       continue;
@@ -172,15 +177,9 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
   return last;
 }
 
-LayerCost Evaluator::replaced_cost() const {
-  LayerCost replaced;
-  for (const SiteRef& site : selection_.replaced) replaced += site.cost;
-  return replaced;
-}
-
 study::Proposal Evaluator::proposal(const Sampled& sampled, nlohmann::json origin) const {
-  const LayerCost total = network_.cost();
-  const LayerCost replaced = replaced_cost();
+  const LayerCost& total = trained_->host().total;
+  const LayerCost& replaced = trained_->host().replaced;
   study::Proposal proposal;
   proposal.kernel = str(sampled.kernel);
   proposal.hash = fmt::format("{:016x}", sampled.label.fingerprint);
@@ -211,21 +210,24 @@ Outcome<Sampled> Evaluator::given(Kernel kernel) const {
   return sampled;
 }
 
-History Evaluator::history() const {
+std::unique_ptr<study::Store> Evaluator::seen_study() const {
   KASIMIR_CHECK(study_, "a strategy looks into the study of seed {}, but there is none", spec_.seed);
-  const auto store = std::make_shared<study::Store>(study::Store::view(*study_));
-  std::vector<study::RungResult> results = store->results(study::Rung::quick);
-  std::erase_if(results, [](const study::RungResult& result) { return result.trial == 0; });
-  std::ranges::stable_sort(results, std::ranges::greater{}, &study::RungResult::accuracy);
+  return std::make_unique<study::Store>(study::Store::view(*study_));
+}
+
+History Evaluator::history(const study::Store& store) {
   History seen;
   std::map<int, study::Counts> networks;
-  for (const study::Trial& trial : store->trials()) networks[trial.number] = trial.network;
-  for (const study::RungResult& result : results) {
+  for (const study::Trial& trial : store.trials()) networks[trial.number] = trial.network;
+  for (const study::RungResult& result : store.results(study::Rung::quick)) {
     const study::Counts& network = networks.at(result.trial);
-    seen.parents.push_back(
-        {result.trial, result.accuracy, static_cast<double>(network.macs), static_cast<double>(network.params)});
+    const study::Point point{result.accuracy, static_cast<double>(network.macs), static_cast<double>(network.params)};
+    if (result.trial == 0)
+      seen.original = point;
+    else
+      seen.parents.push_back({result.trial, point});
   }
-  seen.kernel = [store](int trial) { return store->trial(trial).kernel; };
+  std::ranges::stable_sort(seen.parents, std::ranges::greater{}, [](const Parent& p) { return p.point.accuracy; });
   return seen;
 }
 

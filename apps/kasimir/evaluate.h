@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kasimir/search_spec.h"
-#include "kasimir/strategy.h"
+#include "kasimir/sampler_source.h"
 
 #include "kasimir/codegen/latency_model.h"
 #include "kasimir/data/split.h"
@@ -55,8 +55,8 @@ class Evaluator {
   [[nodiscard]] Outcome<LatencySamples> measured(const NetworkPlan& plan, const LatencyOptions& options) const;
 
  private:
-  [[nodiscard]] History history() const;
-  [[nodiscard]] LayerCost replaced_cost() const;
+  [[nodiscard]] std::unique_ptr<study::Store> seen_study() const;
+  [[nodiscard]] static History history(const study::Store& store);
   [[nodiscard]] study::Proposal proposal(const Sampled& sampled, nlohmann::json origin) const;
   /// A kernel of SearchSpec::seed_kernels with sizes within the budget.
   [[nodiscard]] Outcome<Sampled> given(Kernel kernel) const;
@@ -87,6 +87,7 @@ class Evaluator {
   Limit latency_limit_;
   Sampler sampler_;
   NetworkPlan original_;
+  std::unique_ptr<TrainedKernels> trained_;  ///< of the study, for strategies that look into it
   double original_seconds_ = 0;          ///< predicted, where the budget limits latency
   ImageSet score_images_;                ///< what scores are computed on
   std::unique_ptr<NativeBench> native_;  ///< nothing where latency is measured in eager PyTorch

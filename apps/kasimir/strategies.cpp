@@ -9,7 +9,8 @@
 namespace kasimir {
 
 std::span<const Strategy> strategies() {
-  static const std::array all{random_strategy, evolution_strategy, nsga2_strategy};
+  static const std::array all{random_strategy, evolution_strategy, nsga2_strategy, tree_strategy,
+                              surrogate_strategy};
   return all;
 }
 
@@ -20,6 +21,10 @@ const Strategy& strategy_named(std::string_view name) {
     known.emplace_back(strategy.name);
   }
   throw input_error("unknown strategy `{}`, {}", name, suggestion(name, known));
+}
+
+study::Point front_reference(const study::Point& original) {
+  return {original.accuracy - front_depth, original.macs, original.params};
 }
 
 }  // namespace kasimir

@@ -9,5 +9,7 @@ namespace kasimir {
 extern const Strategy random_strategy;
 extern const Strategy evolution_strategy;
 extern const Strategy nsga2_strategy;
+extern const Strategy tree_strategy;
+extern const Strategy surrogate_strategy;
 
 }  // namespace kasimir

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/study/hypervolume.h"
 #include "kasimir/study/store.h"
 #include "kasimir/synth/sampler.h"
 
@@ -10,18 +11,16 @@
 
 namespace kasimir {
 
-/// A candidate that was trained on the first rung.
+/// A candidate that was trained on the first rung. Counts are of the whole network with it.
 struct Parent {
   int trial = 0;
-  double accuracy = 0;  ///< on that rung
-  double macs = 0;      ///< of the whole network with it
-  double params = 0;
+  study::Point point;
 };
 
 /// What a strategy sees of a study. All candidates keep the budget.
 struct History {
-  std::vector<Parent> parents;                   ///< the most accurate first
-  std::function<std::string(int trial)> kernel;  ///< its text
+  std::vector<Parent> parents;            ///< the most accurate first
+  std::optional<study::Point> original;   ///< if it was trained already
 };
 
 /// A kernel and where it comes from.
@@ -30,10 +29,30 @@ struct Idea {
   nlohmann::json origin;  ///< strategy, attempt, and the parents with the move
 };
 
+/// Where strategies' kernels come from: a search's sampler (SamplerSource), or a table of kernels that were trained
+/// already (strategy_table.h). Everything is a pure function of its arguments and the source.
+class IdeaSource {
+ public:
+  virtual ~IdeaSource() = default;
+  virtual Outcome<Idea> drawn(std::uint64_t attempt) = 0;
+  virtual Outcome<Idea> mutated(int trial, std::uint64_t attempt) = 0;
+  virtual Outcome<Idea> crossed(int first, int second, std::uint64_t attempt) = 0;
+  /// Begins with the trial's first `kept` steps (moves.h).
+  virtual Outcome<Idea> regrown(int trial, int kept, std::uint64_t attempt) = 0;
+
+  /// The steps of a trial's kernel as text, what they name by `given` before the first.
+  virtual const std::vector<std::string>& steps(int trial) = 0;
+  /// synth/features.h; nothing where the kernel has none.
+  virtual const std::optional<std::vector<double>>& features(int trial) = 0;
+  virtual std::optional<std::vector<double>> features(const Idea& idea) = 0;
+  /// MACs and parameters of the network with it; the accuracy is not known.
+  virtual study::Point counts(const Idea& idea) = 0;
+};
+
 /// What a strategy is given to make the kernel of a trial.
 struct Task {
-  const Sampler& sampler;
-  SampleMemory& memory;
+  IdeaSource& source;
+  std::uint64_t seed = 1;
   int trial = 0;
   std::uint64_t attempt = 0;  ///< a number of its own for each try: what decides every random choice
   const History& history;
@@ -51,5 +70,14 @@ struct Strategy {
 std::span<const Strategy> strategies();
 /// @throws Error (input): "unknown strategy `evolve`, did you mean `evolution`?".
 const Strategy& strategy_named(std::string_view name);
+
+/// Kernels that are drawn before any strategy looks at the history.
+inline constexpr std::size_t first_generation = 16;
+
+/// Of accuracies, only what is at most this far below the original's counts for a front: nobody wants a kernel that
+/// loses more. A judgement.
+inline constexpr double front_depth = 0.1;
+/// The reference of hypervolumes: the original's counts, and that accuracy.
+study::Point front_reference(const study::Point& original);
 
 }  // namespace kasimir

@@ -4,11 +4,7 @@
 namespace kasimir {
 namespace {
 
-Outcome<Idea> propose(const Task& task) {
-  auto sampled = task.sampler.attempt(task.attempt, task.memory);
-  if (!sampled.ok()) return sampled.rejection();
-  return Idea{*std::move(sampled), {{"strategy", "random"}, {"seed", task.sampler.seed()}, {"attempt", task.attempt}}};
-}
+Outcome<Idea> propose(const Task& task) { return task.source.drawn(task.attempt); }
 
 }  // namespace
 

@@ -41,6 +41,11 @@ Outcome<Mutation> mutate(const Sampler& sampler, const Kernel& parent, std::uint
 std::optional<Rejection> cross(const Sampler& sampler, const Kernel& first, const Kernel& second, std::uint64_t number,
                                SampleMemory& memory, const MoveOptions& options = {});
 
+/// A kernel that begins with the parent's first `kept` steps, as they stand there, and ends in another way, of any length
+/// that is allowed. A Rejection as above. @pre kept is less than the parent's steps
+std::optional<Rejection> regrow(const Sampler& sampler, const Kernel& parent, int kept, std::uint64_t number,
+                                SampleMemory& memory, const MoveOptions& options = {});
+
 /// The rules that tries broke, for the Rejection: the most frequent one, of equals the first.
 class BrokenRules {
  public:

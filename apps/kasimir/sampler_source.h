@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kasimir/strategy.h"
+
+#include "kasimir/network/layer.h"
+
+#include <map>
+
+namespace kasimir {
+
+/// The network that kernels are put into, as far as its costs matter.
+struct HostCosts {
+  LayerCost total;
+  LayerCost replaced;  ///< of the convolutions that a kernel replaces
+};
+
+/// What strategies ask of kernels that were trained, worked out once.
+class TrainedKernels {
+ public:
+  struct Facts {
+    Kernel kernel;
+    std::vector<std::string> steps;
+    std::optional<std::vector<double>> features;
+  };
+  /// `text` gives a trial's kernel as text, `counts` the MACs and parameters of the network with it.
+  TrainedKernels(Catalog catalog, const Site& site, const HostCosts& host)
+      : catalog_(catalog), site_(site), host_(host) {}
+
+  /// @pre the texts of a trial are always the same
+  const Facts& of(int trial, const std::function<std::string(int)>& text);
+  /// Nothing where the kernel has none.
+  [[nodiscard]] std::optional<std::vector<double>> features(const Kernel& kernel) const;
+  [[nodiscard]] const HostCosts& host() const { return host_; }
+
+ private:
+  Catalog catalog_;
+  Site site_;
+  HostCosts host_;
+  std::map<int, Facts> facts_;
+};
+
+/// Kernels of a sampler, and bred from the trials of a study.
+class SamplerSource final : public IdeaSource {
+ public:
+  /// All must outlive it. `text` gives a trial's kernel as text.
+  SamplerSource(const Sampler& sampler, SampleMemory& memory, TrainedKernels& trained,
+                std::function<std::string(int trial)> text)
+      : sampler_(&sampler), memory_(&memory), trained_(&trained), text_(std::move(text)) {}
+
+  Outcome<Idea> drawn(std::uint64_t attempt) override;
+  Outcome<Idea> mutated(int trial, std::uint64_t attempt) override;
+  Outcome<Idea> crossed(int first, int second, std::uint64_t attempt) override;
+  Outcome<Idea> regrown(int trial, int kept, std::uint64_t attempt) override;
+  const std::vector<std::string>& steps(int trial) override { return trained_->of(trial, text_).steps; }
+  const std::optional<std::vector<double>>& features(int trial) override {
+    return trained_->of(trial, text_).features;
+  }
+  std::optional<std::vector<double>> features(const Idea& idea) override {
+    return trained_->features(idea.sampled.kernel);
+  }
+  study::Point counts(const Idea& idea) override;
+
+ private:
+  [[nodiscard]] const Kernel& kernel(int trial) { return trained_->of(trial, text_).kernel; }
+  [[nodiscard]] Outcome<Idea> bred(std::uint64_t attempt, const char* move, const std::vector<int>& parents) const;
+
+  const Sampler* sampler_;
+  SampleMemory* memory_;
+  TrainedKernels* trained_;
+  std::function<std::string(int trial)> text_;
+};
+
+}  // namespace kasimir
