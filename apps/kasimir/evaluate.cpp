@@ -30,8 +30,6 @@ constexpr int most_too_slow = 300;
 /// (docs/results.md).
 constexpr double prediction_slack = 1.1;
 
-Shape3 image_shape(const ImageSet& images) { return {images.channels, images.height, images.width}; }
-
 /// Images for zero-cost scores: half a usual batch, which keeps them far below the price of an epoch.
 constexpr std::int64_t score_batch = 64;
 
@@ -55,13 +53,12 @@ std::filesystem::path weights_path(const study::StudyPlace& study, int trial, in
 Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
     : spec_(std::move(spec)),
       data_(load_dataset(spec_.data, spec_.load_options(), progress)),
-      network_(network_for(spec_.network, spec_.width, image_shape(data_.train),
-                           static_cast<std::int64_t>(data_.classes.size()))),
-      selection_(select_sites(network_, {spec_.replace, spec_.keep})),
+      made_(network_for_data(spec_.network, spec_.width, spec_.norms, data_, spec_.reading)),
+      selection_(select_sites(made_.network, {spec_.replace, spec_.keep})),
       split_(split_validation(data_.train, spec_.validation, spec_.seed)),
       latency_limit_(Budget::parse(spec_.budget).latency),
       sampler_(catalog(), site_loads(selection_.replaced), spec_.sample_options(), spec_.seed),
-      original_{&network_, {}} {
+      original_{&made_.network, {}} {
   if (data_.target == TargetKind::masks)
     throw input_error("the targets of data set {} are masks, and networks here give one vector for each image",
                       data_.name)
@@ -76,8 +73,17 @@ Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
   if (spec_.latency == "native") native_ = std::make_unique<NativeBench>(original_, spec_.latency_batch);
   if (!native_ || !latency_limit_.given()) return;
   const auto original = predicted(original_);
-  KASIMIR_CHECK(original.ok(), "{} as C: {}", network_.name(), original.rejection().str());
+  KASIMIR_CHECK(original.ok(), "{} as C: {}", made_.network.name(), original.rejection().str());
   original_seconds_ = *original;
+}
+
+std::optional<Score> Evaluator::as_it_came() const {
+  constexpr std::int64_t most = 1000;  // a look, not a measurement: data sets may have hundreds of thousands
+  if (!starts_whole(original_)) return std::nullopt;
+  Model model(original_);
+  model.set_normalisation(spec_.reading.scale(data_.train, split_.train));
+  return model.evaluate(data_.train, stratified_subset(data_.train.labels, split_.validation,
+                                                       std::min(most, std::ssize(split_.validation)), spec_.seed));
 }
 
 Outcome<double> Evaluator::predicted(const NetworkPlan& plan) const {
@@ -88,7 +94,7 @@ Outcome<double> Evaluator::predicted(const NetworkPlan& plan) const {
 
 std::optional<Rejection> Evaluator::predicted_too_slow(const Kernel& kernel) const {
   if (original_seconds_ <= 0) return std::nullopt;
-  const auto seconds = predicted(replace_with(network_, selection_.replaced, kernel));
+  const auto seconds = predicted(replace_with(made_.network, selection_.replaced, kernel));
   if (!seconds.ok()) return seconds.rejection();
   const double ratio = *seconds / original_seconds_;
   if (ratio <= latency_limit_.high * prediction_slack) return std::nullopt;
@@ -109,7 +115,7 @@ void Evaluator::hold_to_budget(study::JobResult& result) const {
 void Evaluator::check_space() const { check_space_of(sampler_); }
 
 Outcome<study::Proposal> Evaluator::ask(int number) const {
-  const LayerCost total = network_.cost();
+  const LayerCost total = made_.network.cost();
   LayerCost replaced;
   for (const SiteRef& site : selection_.replaced) replaced += site.cost;
   if (number == 0)
@@ -175,7 +181,7 @@ History Evaluator::history() const {
 
 NetworkPlan Evaluator::plan_of(const study::Trial& trial) const {
   if (trial.number == 0) return original_;
-  return replace_with(network_, selection_.replaced,
+  return replace_with(made_.network, selection_.replaced,
                       parse_kernel(trial.kernel, catalog(), fmt::format("trial {}", trial.number)));
 }
 
@@ -246,7 +252,9 @@ study::JobResult Evaluator::train_rung(const study::Job& job, int trial, const N
                     row.learning_rate, row.seconds});
   };
   watch.should_stop = observer.should_stop;
-  const TrainResult trained = train(plan, data_, split, recipe, watch);
+  TrainStart start;
+  start.scale = spec_.reading.own_scale(data_.train.channels);
+  const TrainResult trained = train(plan, data_, split, recipe, watch, start);
   if (trained.stopped) return study::JobResult::stopped();
   if (trained.failed) return study::JobResult::failed(trained.failed->rule, trained.failed->with);
   if (study_ && job.rung == study::Rung::full) save_whole(*trained.model, weights_path(*study_, trial, job.seed));

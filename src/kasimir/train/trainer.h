@@ -51,6 +51,8 @@ struct TrainResult {
 /// Where a training begins instead of at random values.
 struct TrainStart {
   const Model* weights = nullptr;  ///< a model of the same plan: its tensors and normalisation are copied
+  /// How pixels are read where no weights say it; none: by the statistics of the images that it trains on.
+  std::optional<ChannelStatistics> scale = std::nullopt;
   Quantization quantization = {};  ///< quantisation-aware training: these places, with learned steps
   /// Written after each epoch; where it exists and is of the same training, that goes on from it. Empty: none.
   std::filesystem::path checkpoint = {};
