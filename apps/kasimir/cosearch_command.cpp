@@ -49,6 +49,11 @@ class RunFolder {
         throw input_error("{} holds a search with other options: {} was {}, now {}", folder_.string(), key,
                           before.is_object() && before.contains(key) ? before[key].dump() : "not there", value.dump())
             .note("give the same options to go on, or another folder");
+    for (const auto& [key, value] : before.items())
+      if (!spec_.contains(key))
+        throw input_error("{} holds a search with other options: {} was {}, now not given", folder_.string(), key,
+                          value.dump())
+            .note("give the same options to go on, or another folder");
   }
 
   [[nodiscard]] fs::path file(const std::string& name) const { return folder_ / name; }
@@ -348,6 +353,7 @@ void add_cosearch(CLI::App& app, Action& action) {
   command->add_option("--bits", options->bits, "what blocks choose from")->capture_default_str();
   command->add_option("--edge-bits", spec.edge_bits, "of what is in no block")->capture_default_str();
   command->add_option("--data", spec.data, "as for `kasimir search`")->capture_default_str();
+  add_data_options(*command, spec.reading);
   command->add_option("--train-limit", spec.train_limit, "images to train on at most; 0: all");
   command
       ->add_option(

@@ -111,28 +111,30 @@ void divide(const CosearchSpec& spec, CosearchSubject& subject) {
 }  // namespace
 
 nlohmann::ordered_json CosearchSpec::to_json() const {
-  return {{"space", space.name},
-          {"operators", space.operators},
-          {"widths", space.widths},
-          {"blocks", space.blocks},
-          {"bits", space.bits},
-          {"data", data},
-          {"train_limit", train_limit},
-          {"target", target},
-          {"goal", goal},
-          {"mode", mode},
-          {"form", form},
-          {"warmup_steps", warmup_steps},
-          {"choice_steps", choice_steps},
-          {"optimise_every", optimise_every},
-          {"batch", batch},
-          {"learning_rate", learning_rate},
-          {"final_rate", final_rate},
-          {"edge_bits", edge_bits},
-          {"finalists", finalists},
-          {"final_epochs", final_epochs},
-          {"flip", flip},
-          {"seed", seed}};
+  nlohmann::ordered_json json{{"space", space.name},
+                              {"operators", space.operators},
+                              {"widths", space.widths},
+                              {"blocks", space.blocks},
+                              {"bits", space.bits},
+                              {"data", data},
+                              {"train_limit", train_limit},
+                              {"target", target},
+                              {"goal", goal},
+                              {"mode", mode},
+                              {"form", form},
+                              {"warmup_steps", warmup_steps},
+                              {"choice_steps", choice_steps},
+                              {"optimise_every", optimise_every},
+                              {"batch", batch},
+                              {"learning_rate", learning_rate},
+                              {"final_rate", final_rate},
+                              {"edge_bits", edge_bits},
+                              {"finalists", finalists},
+                              {"final_epochs", final_epochs},
+                              {"flip", flip},
+                              {"seed", seed}};
+  json.update(nlohmann::ordered_json(reading.to_json()));
+  return json;
 }
 
 std::string CosearchSubject::cost_text(double cost) const {
@@ -143,7 +145,7 @@ std::string CosearchSubject::cost_text(double cost) const {
 CosearchSubject make_subject(const CosearchSpec& spec, const std::filesystem::path& folder) {
   set_threads(spec.threads);
   CosearchSubject subject;
-  LoadOptions load;
+  LoadOptions load = spec.reading.load_options();
   load.train_limit = spec.train_limit;
   load.seed = spec.seed;
   subject.data = load_dataset(spec.data, load);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kasimir/cosearch_space.h"
+#include "kasimir/data_options.h"
 
 #include "kasimir/cosearch/cosearch.h"
 #include "kasimir/train/supernet.h"
@@ -21,6 +22,7 @@ namespace kasimir {
 struct CosearchSpec {
   SpaceOptions space;
   std::string data = "fashion-mnist";
+  DataOptions reading;  ///< how the data is read
   std::int64_t train_limit = 0;
   std::string target = "zc706";  ///< hardware: a board, PRESET:OBJECTIVE, cpu, table:FILE
   std::string goal = "share=0.5";

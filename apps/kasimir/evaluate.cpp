@@ -32,8 +32,6 @@ constexpr int most_too_slow = 300;
 /// (docs/results.md).
 constexpr double prediction_slack = 1.1;
 
-Shape3 image_shape(const ImageSet& images) { return {images.channels, images.height, images.width}; }
-
 /// Images for zero-cost scores: half a usual batch, which keeps them far below the price of an epoch.
 constexpr std::int64_t score_batch = 64;
 
@@ -74,17 +72,16 @@ std::unique_ptr<Model> trained_original(const study::StudyPlace& study, const Ne
 Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
     : spec_(std::move(spec)),
       data_(load_dataset(spec_.data, spec_.load_options(), progress)),
-      network_(network_for(spec_.network, spec_.width, image_shape(data_.train),
-                           static_cast<std::int64_t>(data_.classes.size()))),
-      selection_(select_sites(network_, {spec_.replace, spec_.keep})),
+      made_(network_for_data(spec_.network, spec_.width, spec_.norms, data_, spec_.reading)),
+      selection_(select_sites(made_.network, {spec_.replace, spec_.keep})),
       split_(split_validation(data_.train, spec_.validation, spec_.seed)),
       latency_limit_(Budget::parse(spec_.budget).latency),
       sampler_(catalog(), site_loads(selection_.replaced), spec_.sample_options(), spec_.seed),
-      original_{&network_, {}} {
+      original_{&made_.network, {}} {
   LayerCost replaced;
   for (const SiteRef& site : selection_.replaced) replaced += site.cost;
   trained_ = std::make_unique<TrainedKernels>(catalog(), selection_.replaced.front().site,
-                                              HostCosts{network_.cost(), replaced});
+                                              HostCosts{made_.network.cost(), replaced});
   if (data_.target == TargetKind::masks)
     throw input_error("the targets of data set {} are masks, and networks here give one vector for each image",
                       data_.name)
@@ -102,8 +99,17 @@ Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
   if (spec_.latency == "native") native_ = std::make_unique<NativeBench>(original_, spec_.latency_batch);
   if (!native_ || !latency_limit_.given()) return;
   const auto original = predicted(original_);
-  KASIMIR_CHECK(original.ok(), "{} as C: {}", network_.name(), original.rejection().str());
+  KASIMIR_CHECK(original.ok(), "{} as C: {}", made_.network.name(), original.rejection().str());
   original_seconds_ = *original;
+}
+
+std::optional<Score> Evaluator::as_it_came() const {
+  constexpr std::int64_t most = 1000;  // a look, not a measurement: data sets may have hundreds of thousands
+  if (!starts_whole(original_)) return std::nullopt;
+  Model model(original_);
+  model.set_normalisation(spec_.reading.scale(data_.train, split_.train));
+  return model.evaluate(data_.train, stratified_subset(data_.train.labels, split_.validation,
+                                                       std::min(most, std::ssize(split_.validation)), spec_.seed));
 }
 
 Outcome<double> Evaluator::predicted(const NetworkPlan& plan) const {
@@ -114,7 +120,7 @@ Outcome<double> Evaluator::predicted(const NetworkPlan& plan) const {
 
 std::optional<Rejection> Evaluator::predicted_too_slow(const Kernel& kernel) const {
   if (original_seconds_ <= 0) return std::nullopt;
-  const auto seconds = predicted(replace_with(network_, selection_.replaced, kernel));
+  const auto seconds = predicted(replace_with(made_.network, selection_.replaced, kernel));
   if (!seconds.ok()) return seconds.rejection();
   const double ratio = *seconds / original_seconds_;
   if (ratio <= latency_limit_.high * prediction_slack) return std::nullopt;
@@ -232,7 +238,7 @@ History Evaluator::history(const study::Store& store) {
 }
 
 NetworkPlan Evaluator::plan_of(const study::Trial& trial) const {
-  return trial_plan(trial, network_, selection_.replaced, [this](int number) {
+  return trial_plan(trial, made_.network, selection_.replaced, [this](int number) {
     KASIMIR_CHECK(study_, "trial {} of a study is asked for, but there is none", number);
     return study::Store::view(*study_).trial(number).kernel;
   });
@@ -304,7 +310,7 @@ study::JobResult Evaluator::train_rung(const study::Job& job, int trial, const N
     KASIMIR_CHECK(study_, "trial {} is taught by a study, but there is none", trial);
     if (!original_is_trained(study::Store::view(*study_)))
       return study::JobResult::failed("no teacher", "the original, which teaches, could not be trained");
-    teacher = trained_original(*study_, network_, recipe.device);
+    teacher = trained_original(*study_, made_.network, recipe.device);
   }
   TrainObserver watch;
   watch.epoch = [&](const EpochRow& row) {
@@ -312,7 +318,10 @@ study::JobResult Evaluator::train_rung(const study::Job& job, int trial, const N
                     row.learning_rate, row.seconds});
   };
   watch.should_stop = observer.should_stop;
-  const TrainResult trained = train(plan, data_, split, recipe, watch, {.teacher = teacher.get()});
+  TrainStart start;
+  start.teacher = teacher.get();
+  start.scale = spec_.reading.own_scale(data_.train.channels);
+  const TrainResult trained = train(plan, data_, split, recipe, watch, start);
   if (trained.stopped) return study::JobResult::stopped();
   if (trained.failed) return study::JobResult::failed(trained.failed->rule, trained.failed->with);
   if (study_ && job.rung == study::Rung::full) save_whole(*trained.model, weights_path(*study_, trial, job.seed));

@@ -35,11 +35,16 @@ class Evaluator {
   /// The study that it works for: strategies look into it, and finalists' weights are kept beside it.
   void belongs_to(study::StudyPlace study) { study_ = std::move(study); }
 
-  [[nodiscard]] const Network& network() const { return network_; }
+  [[nodiscard]] const Network& network() const { return made_.network; }
+  [[nodiscard]] int restored_norms() const { return made_.restored; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] const Dataset& data() const { return data_; }
   [[nodiscard]] const Split& split() const { return split_; }
   [[nodiscard]] const SearchSpec& spec() const { return spec_; }
+
+  /// How well the network does with nothing but the weights that it came with, on some of the images that score
+  /// candidates; none where it did not come with all of them.
+  [[nodiscard]] std::optional<Score> as_it_came() const;
 
   /// @throws Error (unsolved) if no kernel fits the budget and the limits in a good number of attempts: says what
   /// stopped most of them and how near they came.
@@ -81,7 +86,7 @@ class Evaluator {
   SearchSpec spec_;
   std::optional<study::StudyPlace> study_;  ///< if none, no weights are kept
   Dataset data_;
-  Network network_;
+  DataNetwork made_;
   Selection selection_;
   Split split_;
   Limit latency_limit_;

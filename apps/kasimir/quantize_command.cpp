@@ -21,15 +21,19 @@
 namespace kasimir {
 namespace {
 
+constexpr int default_float_epochs = 10;
+constexpr double default_float_rate = 0.1;
+
 struct QuantizeCommand {
   std::vector<std::string> places;  ///< [STUDY] FOLDER
   SubjectOptions subject;
   std::string data = "fashion-mnist";
+  std::string norms = "restore";
   BitWishes bits;
   std::string range = "mse";
-  int images = 512;  ///< to calibrate on and to estimate statistics from
-  int float_epochs = 10;
-  double float_rate = 0.1;
+  int images = 512;                 ///< to calibrate on and to estimate statistics from
+  std::optional<int> float_epochs;  ///< none: those of random weights, 0 for a network that came with its weights
+  std::optional<double> float_rate;
   int epochs = 0;  ///< of quantisation-aware training
   double rate = 0.01;
   int batch = 128;
@@ -51,10 +55,11 @@ class Quantizing {
       : options_(options), folder_(std::move(folder)) {
     SubjectOptions of = options.subject;
     if (options.has_network) {
-      LoadOptions load;
+      LoadOptions load = of.reading.load_options();
       load.train_limit = options.train_limit;
       load.seed = of.common.seed;
       data_ = load_dataset(options.data, load);
+      of.norms = options.norms == "keep" ? Norms::keep : Norms::restore;
       subject_ = subject_for_data(of, data_);
     } else {
       of.study = options.places[0];
@@ -137,7 +142,21 @@ class Quantizing {
       subject_.model->load(options_.subject.weights);
       return true;
     }
-    subject_.model = trained("float", recipe(options_.float_epochs, options_.float_rate), {});
+    const bool whole = starts_whole(subject_.plan);
+    const int epochs = options_.float_epochs.value_or(whole ? 0 : default_float_epochs);
+    if (epochs == 0) {
+      if (!whole)
+        throw input_error("--float-epochs 0, and not all layers of {} have weights", subject_.network->name())
+            .note("train it for some epochs, or give the weights of a training by --weights");
+      subject_.model = std::make_shared<Model>(subject_.plan);
+      subject_.model->set_normalisation(options_.subject.reading.scale(data_.train, split_.train));
+      subject_.notes.emplace_back("weights", "of " + options_.subject.common.network);
+      return true;
+    }
+    TrainStart start;
+    start.scale = options_.subject.reading.own_scale(data_.train.channels);
+    const double rate = subject_.network->start() == nullptr ? default_float_rate : fine_tuning_rate;
+    subject_.model = trained("float", recipe(epochs, options_.float_rate.value_or(rate)), start);
     if (!subject_.model) return false;
     subject_.model->save(folder_ / "float.pt");
     return true;
@@ -316,14 +335,25 @@ void add_quantize(CLI::App& app, Action& action) {
       ->expected(1, 2);
   command->add_option("--trial", options->subject.trial, "which trial of the study; 0 is the original network");
   command->add_option("--data", options->data, "with --network: as for `kasimir search`")->capture_default_str();
+  add_data_options(*command, options->subject.reading);
+  add_pixel_options(*command, options->subject.reading);
   command->add_option("--train-limit", options->train_limit, "with --network: images to train on at most; 0: all");
   command->add_option("--weights", options->subject.weights,
                       "a saved model of this network; default: those that the search kept, or ones that are trained");
   command->add_option("--kernel", options->subject.kernel,
                       "with --network: a kernel's file, put in place of its convolutions");
-  command->add_option("--float-epochs", options->float_epochs, "with --network: of the training without quantisation")
+  command
+      ->add_option("--float-epochs", options->float_epochs,
+                   fmt::format("with --network: of the training without quantisation (default {}; 0 for an ONNX file "
+                               "whose weights fit as they are)",
+                               default_float_epochs))
+      ->check(CLI::Range(0, 100000));
+  command->add_option(
+      "--float-rate", options->float_rate,
+      fmt::format("its learning rate (default {}; {} for an ONNX file)", default_float_rate, fine_tuning_rate));
+  command->add_option("--norms", options->norms, norms_help)
+      ->check(CLI::IsMember({"restore", "keep"}))
       ->capture_default_str();
-  command->add_option("--float-rate", options->float_rate, "its learning rate")->capture_default_str();
   command->add_option("--bits", options->bits.all, "of all places: 8, or w4a8 for weights and activations apart")
       ->capture_default_str();
   command->add_option("--edge-bits", options->bits.edges, "of the first and the last place")->capture_default_str();

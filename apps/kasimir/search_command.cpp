@@ -31,6 +31,8 @@ struct SearchCommand {
   std::string report;
   int quick_images = -1;
   int full_epochs = 0;
+  std::optional<double> learning_rate;
+  std::string norms = "restore";
   int workers = 0;
   std::vector<std::string> seed_kernels;
   bool log_json = false;
@@ -43,6 +45,9 @@ SearchSpec finish_spec(const SearchCommand& options) {
   spec.network = options.common.network;
   // Workers and later runs may start elsewhere.
   if (is_onnx_file(spec.network)) spec.network = std::filesystem::absolute(spec.network).string();
+  spec.norms = options.norms == "keep" ? Norms::keep : Norms::restore;
+  if (is_onnx_file(spec.network)) spec.learning_rate = fine_tuning_rate;
+  if (options.learning_rate) spec.learning_rate = *options.learning_rate;
   spec.width = options.common.width;
   spec.replace = options.common.replace;
   spec.keep = options.common.keep;
@@ -117,6 +122,14 @@ int run(const SearchCommand& options) {
     if (const auto words = imbalance_text(evaluator.data())) say(*words);
     if (evaluator.data().target == TargetKind::values)
       say("targets are values: what is called accuracy is the share of their variance that is explained");
+    if (evaluator.restored_norms() > 0)
+      say(fmt::format("{} batch norms were put back behind its convolutions (--norms keep leaves it as it is)",
+                      evaluator.restored_norms()));
+    if (const auto score = evaluator.as_it_came())
+      say(
+          fmt::format("with the weights that it came with: {:.1f} % of {} validation images, which it may have been "
+                      "trained on",
+                      100 * score->accuracy, score->images));
     const Coverage covered = coverage(evaluator.network(), {spec.replace, spec.keep});
     say(covered.str());
     record = spec.to_json();
@@ -163,7 +176,11 @@ void add_training_options(CLI::App& command, SearchCommand& options) {
   command.add_option("--full-images", options.spec.rungs[2].images, "training images of the finalists, 0 for all")
       ->capture_default_str();
   command.add_option("--full-epochs", options.full_epochs, "epochs of the finalists (default 4)");
-  command.add_option("--learning-rate", options.spec.learning_rate, "highest rate of the one-cycle schedule")
+  command.add_option("--learning-rate", options.learning_rate,
+                     fmt::format("highest rate of the one-cycle schedule (default {}; {} for an ONNX file)",
+                                 options.spec.learning_rate, fine_tuning_rate));
+  command.add_option("--norms", options.norms, norms_help)
+      ->check(CLI::IsMember({"restore", "keep"}))
       ->capture_default_str();
   command.add_option("--batch", options.spec.batch, "images per step")->capture_default_str();
   command.add_option("--label-smoothing", options.spec.label_smoothing, "0 to 1")->capture_default_str();
@@ -220,6 +237,7 @@ void add_search(CLI::App& app, Action& action) {
           ".npz file; tar shards, DIR/{000..012}.tar")
       ->capture_default_str();
   add_data_options(*command, options->spec.reading);
+  add_pixel_options(*command, options->spec.reading);
   options->common.want = "blind=no,idle=no";  // a few milliseconds each, against minutes of training
   add_kernel_options(*command, options->common);
   command->add_option("--composites", options->spec.composites, "weight of each composite, against primitives; 0: none")

@@ -43,7 +43,8 @@ Json SearchSpec::to_json() const {
   if (latency != "eager") json["latency_engine"] = latency;
   if (latency_tune > 0) json["latency_tune"] = latency_tune;
   if (!want.empty()) json["want"] = want;
-  reading.add_to(json);
+  if (is_onnx_file(network) && norms == Norms::restore) json["norms"] = "restore";
+  json.update(reading.to_json());
   if (strategy != "random") json["strategy"] = strategy;
   if (!seed_kernels.empty()) json["seed_kernels"] = seed_kernels;
   if (!scores.empty()) json["scores"] = scores;
@@ -77,6 +78,7 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     json.at("allow_unmixed").get_to(spec.allow_unmixed);
     json.at("allow_resolution").get_to(spec.allow_resolution);
     spec.want = json.value("want", "");
+    spec.norms = json.value("norms", "keep") == "restore" ? Norms::restore : Norms::keep;
     spec.reading = DataOptions::from_json(json);
     spec.strategy = json.value("strategy", "random");
     spec.seed_kernels = json.value("seed_kernels", spec.seed_kernels);

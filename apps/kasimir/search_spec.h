@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/data_network.h"
 #include "kasimir/data_options.h"
 
 #include "kasimir/data/dataset.h"
@@ -31,6 +32,7 @@ struct SearchSpec {
   std::string network = "resnet8";
   std::string data = "fashion-mnist";
   double width = 1.0;
+  Norms norms = Norms::restore;
   std::vector<std::string> replace;
   std::vector<std::string> keep;
   std::string budget = "macs=0.2..0.5,params=0.1..0.5";

@@ -31,7 +31,10 @@ void train_again(const SubjectOptions& options, const SearchSpec& spec, const Da
     fmt::print("epoch {} of {}: validation accuracy {:.4f}\n", row.epoch, recipe.epochs, row.validation_accuracy);
     std::fflush(stdout);
   };
-  const TrainResult trained = train(subject.plan, data, split, recipe, watch, {.teacher = teacher.get()});
+  TrainStart start;
+  start.teacher = teacher.get();
+  start.scale = spec.reading.own_scale(data.train.channels);
+  const TrainResult trained = train(subject.plan, data, split, recipe, watch, start);
   if (!trained.ok()) throw unsolved_error("the training failed: {}", trained.failed->str());
   subject.model = trained.model;
   subject.notes.emplace_back("weights", "trained for this export");
@@ -80,6 +83,8 @@ Subject subject_from_zoo(const SubjectOptions& options) {
   Subject subject;
   subject.network = std::make_unique<Network>(
       network_for(options.common.network, options.common.width, parse_input(options.common.input), 0));
+  if (is_onnx_file(options.common.network) && !options.weights.empty())
+    *subject.network = network_as_saved(*subject.network, options.weights);
   place_kernel(options, subject);
   subject.model = std::make_shared<Model>(subject.plan);
   if (options.weights.empty()) {
@@ -97,10 +102,13 @@ Subject subject_from_zoo(const SubjectOptions& options) {
 
 Subject subject_for_data(const SubjectOptions& options, const Dataset& data) {
   Subject subject;
-  subject.network = std::make_unique<Network>(network_for(options.common.network, options.common.width,
-                                                          {data.train.channels, data.train.height, data.train.width},
-                                                          static_cast<std::int64_t>(data.classes.size())));
+  const bool saved = is_onnx_file(options.common.network) && !options.weights.empty();
+  DataNetwork made = network_for_data(options.common.network, options.common.width, saved ? Norms::keep : options.norms,
+                                      data, options.reading);
+  subject.network =
+      std::make_unique<Network>(saved ? network_as_saved(made.network, options.weights) : std::move(made.network));
   place_kernel(options, subject);
+  if (made.restored > 0) subject.notes.emplace_back("batch norms put back", std::to_string(made.restored));
   subject.notes.emplace_back("data", data.description);
   return subject;
 }
@@ -114,9 +122,8 @@ Subject subject_from_study(const SubjectOptions& options) {
   subject.notes = {{"study", options.study}, {"trial", std::to_string(trial.number)}};
   const std::string weights = options.train ? "" : weights_of(options, store, subject.notes);
   const Dataset& data = subject.data.emplace(load_dataset(spec.data, spec.load_options()));
-  subject.network = std::make_unique<Network>(network_for(spec.network, spec.width,
-                                                          {data.train.channels, data.train.height, data.train.width},
-                                                          static_cast<std::int64_t>(data.classes.size())));
+  subject.network =
+      std::make_unique<Network>(network_for_data(spec.network, spec.width, spec.norms, data, spec.reading).network);
   subject.plan = trial_plan(trial, *subject.network,
                             select_sites(*subject.network, {spec.replace, spec.keep}).replaced,
                             [&](int number) { return store.trial(number).kernel; });

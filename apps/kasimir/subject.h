@@ -22,6 +22,8 @@ struct SubjectOptions {
   CommonOptions common;  ///< .. or a network of the zoo
   std::string kernel;    ///< of the zoo's network: the file of a kernel in place of its convolutions
   std::string weights;   ///< the file of a saved model
+  Norms norms = Norms::restore;
+  DataOptions reading;
 };
 
 /// A network with weights, and what is known of it.

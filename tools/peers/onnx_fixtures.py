@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes tests/reference/onnx again: a small network of PyTorch with most of what is read from ONNX files, by both of
-PyTorch's exporters, and prints the scores of ONNX Runtime that tests/unit/onnx/exported_test.cpp compares with.
+PyTorch's exporters, and prints the scores of ONNX Runtime that tests/unit/onnx/exported_test.cpp compares with; and a
+network that was trained on the pictures of tests/cli/make_pictures.py, for tests that start from a user's weights.
 
     build/peers/bin/python3 tools/peers/onnx_fixtures.py [FOLDER]"""
 
@@ -49,6 +50,55 @@ class Mixed(nn.Module):
         return self.head(x.mean((2, 3)))
 
 
+class Shades(nn.Module):
+    """Tells the two classes of tests/cli/make_pictures.py apart. Its norms become part of its convolutions; its zeros
+    are layers of their own; its window of 5x5 has a stride."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(1, 8, 3, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(8)
+        self.zeros = nn.ZeroPad2d(2)
+        self.wide = nn.Conv2d(8, 8, 5, stride=2, bias=False)
+        self.bn2 = nn.BatchNorm2d(8)
+        self.squeeze = nn.Conv2d(8, 4, 1)
+        self.excite = nn.Conv2d(4, 8, 1)
+        self.deep = nn.Conv2d(8, 8, 3, padding=1, bias=False)
+        self.bn3 = nn.BatchNorm2d(8)
+        self.hidden = nn.Linear(8, 8)
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, x):
+        x = F.relu(self.bn1(self.stem(x)))
+        x = F.hardswish(self.bn2(self.wide(self.zeros(x))))
+        gate = F.relu(self.squeeze(x.mean((2, 3), keepdim=True)))
+        x = x * F.hardsigmoid(self.excite(gate))
+        x = x + torch.clamp(self.bn3(self.deep(x)), 0, 6)
+        x = F.relu(self.hidden(x.mean((2, 3)).reshape(x.shape[0], 8)))
+        return self.head(x)
+
+
+def shades(count):
+    """Pictures as make_pictures.py draws them, pixels less 0.5 and divided by 0.25, and their classes."""
+    labels = torch.arange(count) % 2
+    shade = (20 + torch.rand(count) * 57) * (labels * 2 - 1)
+    blocks = torch.stack([shade, -shade, shade / 2, shade], 1).reshape(count, 1, 2, 2)
+    pixels = (128 + blocks.repeat_interleave(8, 2).repeat_interleave(8, 3)) / 255
+    return (pixels - 0.5) / 0.25, labels
+
+
+def trained_model():
+    torch.manual_seed(2)
+    model = Shades()
+    optimiser = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
+    for _ in range(60):
+        images, labels = shades(32)
+        optimiser.zero_grad()
+        F.cross_entropy(model(images), labels).backward()
+        optimiser.step()
+    return model.eval()
+
+
 def random_model():
     torch.manual_seed(1)
     model = Mixed().eval()
@@ -94,6 +144,14 @@ def main():
         session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
         scores = session.run(None, {"images": images.numpy()})[0].ravel()
         print(form, " ".join(f"{score:.7f}" for score in scores))
+    path = str(folder / "shades-script.onnx")
+    names = {"input_names": ["images"], "output_names": ["scores"], "dynamic_axes": {"images": {0: "n"}}}
+    torch.onnx.export(trained_model(), (shades(1)[0],), path, dynamo=False, opset_version=17, **names)
+    without_paths(path)
+    images, labels = shades(100)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    right = (session.run(None, {"images": images.numpy()})[0].argmax(1) == labels.numpy()).mean()
+    print(f"shades {right:.2f} right")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include "kasimir/base/error.h"
 #include "kasimir/base/table.h"
 #include "kasimir/base/text.h"
+#include "kasimir/network/norms.h"
 #include "kasimir/network/weights.h"
 
 #include <algorithm>
@@ -30,19 +31,12 @@ Network Network::with_start(std::vector<NamedTensor> weights) && {
 
 Network Network::with_classes(std::int64_t classes) const {
   NetworkBuilder changed(name_, input());
-  const auto weighted = [](const Layer& layer) {
-    return std::holds_alternative<layer::Conv>(layer.op) || std::holds_alternative<layer::Linear>(layer.op);
-  };
-  const auto keeps = [](const Layer& layer) {
-    return std::holds_alternative<layer::Activation>(layer.op) || std::holds_alternative<layer::Dropout>(layer.op) ||
-           std::holds_alternative<layer::GlobalAvgPool>(layer.op) || std::holds_alternative<layer::AvgPool>(layer.op);
-  };
-  std::size_t head = layers_.size() - 1;
-  while (head > 0 && keeps(layers_[head])) --head;
-  if (!weighted(layers_[head]))
+  const auto last = head_of(*this);
+  if (!last)
     throw input_error(
         "network `{}` has {} classes, asked for {}: it ends with `{}` ({}), which has no number of outputs", name_,
-        this->classes(), classes, layers_[head].name, op_text(layers_[head].op));
+        this->classes(), classes, layers_.back().name, op_text(layers_.back().op));
+  const auto head = static_cast<std::size_t>(*last);
   for (std::size_t i = 1; i < layers_.size(); ++i) {
     Op op = layers_[i].op;
     if (i == head) {

@@ -125,11 +125,18 @@ std::vector<std::int64_t> listed_integers(const Proto& tensor) {
 }  // namespace
 
 std::int64_t product_of(const std::vector<std::int64_t>& shape) {
+  // An array without elements has other extents too, over which loops run.
   std::int64_t product = 1;
+  bool empty = false;
   for (const std::int64_t extent : shape) {
-    if (extent < 0 || __builtin_mul_overflow(product, extent, &product) || product > std::int64_t{1} << 40) return -1;
+    if (extent == 0) {
+      empty = true;
+    } else if (extent < 0 || __builtin_mul_overflow(product, extent, &product) || product > std::int64_t{1} << 40) {
+      return -1;
+    }
   }
-  return product;
+  if (!empty) return product;
+  return product > std::int64_t{1} << 20 ? -1 : 0;
 }
 
 std::int64_t OnnxConstant::elements() const {

@@ -12,6 +12,7 @@ namespace kasimir {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
+__extension__ using Wide = __int128;  ///< holds every sum and difference
 
 /// One operator on known values.
 class Folder {
@@ -178,9 +179,9 @@ class Folder {
     const std::int64_t start = whole(0)[0];
     const std::int64_t step = whole(2)[0];
     if (step == 0) node_.fail("a step of 0");
-    const double count =
-        std::ceil((static_cast<double>(whole(1)[0]) - static_cast<double>(start)) / static_cast<double>(step));
-    if (!(count < 1e6)) node_.fail("{} numbers in a row", count);
+    const Wide way = static_cast<Wide>(whole(1)[0]) - start;
+    const Wide count = (way + step + (step > 0 ? -1 : 1)) / step;
+    if (count >= 1'000'000) node_.fail("{} numbers in a row", static_cast<double>(count));
     Integers values;
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(count); ++i) values.push_back(start + i * step);
     return list(std::move(values));

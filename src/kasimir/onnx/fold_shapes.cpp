@@ -76,6 +76,7 @@ SliceRange slice_range(const OnnxNode& node, std::int64_t extent, std::int64_t s
     return std::clamp(value < 0 ? value + extent : value, low, high);
   };
   SliceRange range{0, 0, step};
+  if (extent == 0) return range;
   if (step > 0) {
     range.first = inside(start, 0, extent);
     const std::int64_t last = inside(end, 0, extent);

@@ -177,6 +177,7 @@ void OnnxImporter::scale(std::size_t i, std::vector<float> factors, std::vector<
   if (weighted && read_once(i)) {
     // The layer before takes both in: one with the same inputs takes its place.
     LayerValues values = values_of_layer_.at(of.layer);
+    count_computed(std::ssize(values[0].second));
     if (values.size() == 1) values.emplace_back("bias", std::vector<float>(factors.size(), 0.0F));
     const std::size_t row = values[0].second.size() / factors.size();
     for (std::size_t v = 0; v < values[0].second.size(); ++v) values[0].second[v] *= factors[v / row];
@@ -196,6 +197,7 @@ void OnnxImporter::scale(std::size_t i, std::vector<float> factors, std::vector<
     origins_[layer] = std::move(origin);
     return give_like(of, layer);
   }
+  count_computed(2 * channels);
   const bool bias = std::ranges::any_of(offsets, [](float offset) { return offset != 0; });
   LayerValues values{{"weight", std::move(factors)}};
   if (bias) values.emplace_back("bias", std::move(offsets));

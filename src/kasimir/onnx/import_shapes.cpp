@@ -79,6 +79,9 @@ void OnnxImporter::transpose() {
 }
 
 void OnnxImporter::concat() {
+  // Beginnings of the list are looked up one after another; dense blocks join some sixty.
+  constexpr std::size_t most = 1024;
+  if (node_->inputs() > most) node_->fail("{} inputs, at most {} are read", node_->inputs(), most);
   std::vector<Feature> parts;
   for (std::size_t i = 0; i < node_->inputs(); ++i) parts.push_back(feature(i));
   if (parts.size() == 1) return alias();

@@ -53,6 +53,20 @@ void OnnxImporter::auto_pads(Window& window, Shape3 in, const std::string& how) 
   window.right = wide - window.left;
 }
 
+int OnnxImporter::with_zeros_before(int x, Window& of) const {
+  const Layer& before = net_->layer(x);
+  const auto* zeros = std::get_if<layer::Pad>(&before.op);
+  if (zeros == nullptr) return x;
+  Window both = of;
+  both.top += zeros->top;
+  both.left += zeros->left;
+  both.bottom += zeros->bottom;
+  both.right += zeros->right;
+  if (!both.even()) return x;
+  of = both;
+  return before.inputs[0];
+}
+
 void OnnxImporter::conv() {
   int x = map_of(feature());
   const OnnxConstant& weights = weight(1);
@@ -62,7 +76,8 @@ void OnnxImporter::conv() {
   const auto kernel = node_->integers("kernel_shape", {weights.shape[2], weights.shape[3]});
   if (kernel != std::vector{weights.shape[2], weights.shape[3]})
     node_->fail("its window is {}, its weights are {}", fmt::join(kernel, "x"), fmt::join(weights.shape, "x"));
-  const Window of = window(net_->shape(x), kernel);
+  Window of = window(net_->shape(x), kernel);
+  x = with_zeros_before(x, of);
   if (!of.even()) x = add(layer::Pad{of.top, of.left, of.bottom, of.right}, {x});
   layer::Conv op;
   op.out = weights.shape[0];

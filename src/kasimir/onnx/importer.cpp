@@ -126,7 +126,9 @@ void OnnxImporter::read_initializers() {
   for (const auto& tensor : model_.graph().initializer()) {
     if (!needed_.contains(tensor.name())) continue;
     const std::string what = fmt::format("tensor `{}`", shown(tensor.name()));
-    if (!values_.emplace(tensor.name(), std::make_shared<OnnxConstant>(reader_.read(tensor, what))).second)
+    auto read = std::make_shared<OnnxConstant>(reader_.read(tensor, what));
+    stored_ += read->elements();
+    if (!values_.emplace(tensor.name(), std::move(read)).second)
       throw input_error("{}: {} is there twice", file_, what);
   }
   if (model_.graph().sparse_initializer_size() > 0)
@@ -194,9 +196,14 @@ void OnnxImporter::read_node(const onnx::NodeProto& proto) {
 void OnnxImporter::fold_node() {
   auto made = fold(*node_, constants(), reader_);
   KASIMIR_CHECK(made.has_value(), "operator {} is not folded", node_->op());
-  folded_ += made->elements();
-  if (folded_ > most_folded_values) node_->fail("{} values of constants so far are too many", folded_);
+  count_computed(made->elements());
   give(std::make_shared<OnnxConstant>(*std::move(made)));
+}
+
+void OnnxImporter::count_computed(std::int64_t values) {
+  folded_ += values;
+  // Factors and offsets are multiplied into weights some few times.
+  if (folded_ > most_folded_values + 4 * stored_) node_->fail("{} values of constants so far are too many", folded_);
 }
 
 void OnnxImporter::shape_of() {

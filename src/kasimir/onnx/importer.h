@@ -62,6 +62,8 @@ class OnnxImporter {
   void read_input();
   void read_node(const onnx::NodeProto& proto);
   void fold_node();
+  /// Counts values that are computed. @throws Error (input) where they are out of proportion to the file.
+  void count_computed(std::int64_t values);
   void shape_of();
   [[noreturn]] void refuse() const;
   ImportedNetwork finish();
@@ -101,6 +103,9 @@ class OnnxImporter {
   };
   [[nodiscard]] Window window(Shape3 in, const std::vector<std::int64_t>& kernel) const;
   void auto_pads(Window& window, Shape3 in, const std::string& how) const;
+  /// Zeros around a map that a convolution can add itself, as exporters write PyTorch's ZeroPad2d: the layer before
+  /// them, and `of` with them. Where they are not the same on both sides, x.
+  [[nodiscard]] int with_zeros_before(int x, Window& of) const;
   void conv();
   void max_pool();
   void average_pool();
@@ -166,7 +171,8 @@ class OnnxImporter {
   std::map<std::string, OnnxValue, std::less<>> values_;
   std::map<std::string, int, std::less<>> needed_;  ///< how many operators read it
   std::map<std::vector<int>, int> joined_;          ///< concatenations by what they join
-  std::int64_t folded_ = 0;                         ///< values of folded constants so far
+  std::int64_t stored_ = 0;                         ///< values of the file's own tensors
+  std::int64_t folded_ = 0;                         ///< values that were computed so far
   std::vector<std::string> notes_;
   const OnnxNode* node_ = nullptr;  ///< the one at hand
 };

@@ -11,6 +11,7 @@ namespace kasimir {
 namespace {
 
 constexpr std::size_t longest = 100;
+constexpr std::size_t longest_scopes = 2000;  ///< they repeat the path at each step
 
 /// One word of a path from a file.
 std::string plain(std::string_view text) {
@@ -28,7 +29,7 @@ std::string plain(std::string_view text) {
 /// PyTorch's names repeat the path of each scope: "/layer1/layer1.0/relu/Relu" is "layer1.0.relu".
 std::string from_scopes(std::string_view name, std::string_view op) {
   std::string path;
-  std::vector<std::string> words = split(name, '/');
+  std::vector<std::string> words = split(name.substr(0, longest_scopes), '/');
   std::string number;
   if (words.size() > 2 && (words.back() == op || words.back().starts_with(std::string(op) + "_"))) {
     number = plain(words.back().substr(op.size()));
@@ -42,6 +43,8 @@ std::string from_scopes(std::string_view name, std::string_view op) {
     else
       path += "." + word;
   }
+  // Each beginning of a path is kept, to tell paths from names.
+  path = plain(path);
   return path.empty() ? path : path + number;
 }
 

@@ -116,7 +116,7 @@ class Training {
     result_.machine = describe_machine(recipe.device).str();
     result_.model = std::make_shared<Model>(plan, ModelOptions{recipe.seed, recipe.device, recipe.peepholes});
     if (start.weights == nullptr) {
-      result_.model->set_normalisation(channel_statistics(dataset.train, split.train));
+      result_.model->set_normalisation(start.scale ? *start.scale : channel_statistics(dataset.train, split.train));
     } else {
       result_.model->set_tensors(start.weights->tensors());
       result_.model->set_normalisation(start.weights->normalisation());
@@ -191,6 +191,8 @@ class Training {
     for (const at::Tensor& steps : model.learned_steps()) add_tensor(steps);
     if (start_from_.teacher != nullptr)
       for (const at::Tensor& tensor : moving_tensors(start_from_.teacher->impl())) add_tensor(tensor);
+    if (const auto& scale = start_from_.scale)
+      add(fmt::format("{} {}", fmt::join(scale->mean, " "), fmt::join(scale->deviation, " ")));
     return fmt::format("{}, {}, {}, {} quantised places, start {:016x}", model.network.name(), dataset_.fingerprint,
                        recipe_.str(), model.quantizers.size(), start);
   }

@@ -53,6 +53,8 @@ struct TrainStart {
   const Model* weights = nullptr;  ///< a model of the same plan: its tensors and normalisation are copied
   /// With `Recipe::distill`: a trained model for the same images and classes, whose scores are learned beside the labels.
   Model* teacher = nullptr;
+  /// How pixels are read where no weights say it; none: by the statistics of the images that it trains on.
+  std::optional<ChannelStatistics> scale = std::nullopt;
   Quantization quantization = {};  ///< quantisation-aware training: these places, with learned steps
   /// Written after each epoch; where it exists and is of the same training, that goes on from it. Empty: none.
   std::filesystem::path checkpoint = {};

@@ -41,6 +41,22 @@ TEST(OnnxForms, ReadsConvolutionsOfAllKinds) {
             "conv 2x2 4->6; global avgpool");
 }
 
+TEST(OnnxForms, GivesZerosBeforeAConvolutionToIt) {
+  SmallModel model;
+  std::string x = model.node("Pad", {"x", model.integers({0, 0, 1, 2, 0, 0, 1, 2})});
+  x = conv(model, x, {4, 3, 3, 3}, {{"pads", Numbers{1, 0, 1, 0}}});
+  EXPECT_EQ(model.layers(mean(model, x)), "conv 3x3 3->4 pad 2; global avgpool");
+  // Zeros in front and behind become even together; where they do not, they stay.
+  SmallModel together;
+  x = together.node("Pad", {"x", together.integers({0, 0, 1, 1, 0, 0, 0, 0})});
+  x = conv(together, x, {4, 3, 3, 3}, {{"pads", Numbers{0, 0, 1, 1}}});
+  EXPECT_EQ(together.layers(mean(together, x)), "conv 3x3 3->4 pad 1; global avgpool");
+  SmallModel uneven;
+  x = uneven.node("Pad", {"x", uneven.integers({0, 0, 0, 0, 0, 0, 1, 1})});
+  x = conv(uneven, x, {4, 3, 3, 3});
+  EXPECT_EQ(uneven.layers(mean(uneven, x)), "pad top 0 left 0 bottom 1 right 1; conv 3x3 3->4; global avgpool");
+}
+
 TEST(OnnxForms, PadsAsTensorFlowDoes) {
   SmallModel even;
   EXPECT_EQ(even.layers(mean(even, conv(even, "x", {4, 3, 3, 3}, {{"auto_pad", "SAME_UPPER"}}))),
