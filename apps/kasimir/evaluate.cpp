@@ -7,6 +7,7 @@
 #include "kasimir/trial_plan.h"
 
 #include "kasimir/base/files.h"
+#include "kasimir/network/norms.h"
 #include "kasimir/primitive/catalog.h"
 #include "kasimir/synth/solver.h"
 #include "kasimir/train/latency.h"
@@ -332,6 +333,7 @@ study::JobResult Evaluator::train_rung(const study::Job& job, int trial, const N
   result.extra = {{"recipe", recipe.str()},
                   {"images_per_second", trained.images_per_second},
                   {"machine", trained.machine},
+                  {"fused_kernels", trained.fused.fused},
                   {"train_images", std::ssize(split.train)},
                   {"validation_images", std::ssize(split.validation)}};
   return result;

@@ -10,6 +10,7 @@
 #include "kasimir/base/text.h"
 #include "kasimir/network/fake_quantized_network.h"
 #include "kasimir/network/integer_network.h"
+#include "kasimir/network/norms.h"
 #include "kasimir/network/quantization_file.h"
 #include "kasimir/number/catalog.h"
 #include "kasimir/train/quantize.h"

@@ -80,6 +80,7 @@ SearchSpec finish_spec(const SearchCommand& options) {
   spec.sample_options().limits.check(catalog());
   strategy_named(spec.strategy);
   for (const std::string& name : spec.scores) score_named(name);
+  spec.recipe(0, 1, 0, {}).check();
   if (spec.scores.empty() && spec.score_keep < 1)
     throw input_error("--score-keep is {:g}, but no scores are asked for", spec.score_keep)
         .note("give them by --scores, such as --scores naswot,synflow");
@@ -216,6 +217,12 @@ void add_training_options(CLI::App& command, SearchCommand& options) {
   command.add_option("--device", options.spec.device, "cpu or cuda")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda"}));
+  command
+      .add_option("--train-kernels", options.spec.train_kernels,
+                  "what computes kernels and their gradients on the processor: aten, stage by stage; fused, compiled C "
+                  "where it can be had; auto, what is measured to be faster, in trainings that are long enough for it")
+      ->check(CLI::IsMember({"aten", "fused", "auto"}))
+      ->capture_default_str();
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ Json SearchSpec::to_json() const {
   json.update(reading.to_json());
   if (strategy != "random") json["strategy"] = strategy;
   if (!seed_kernels.empty()) json["seed_kernels"] = seed_kernels;
+  if (train_kernels != "aten") json["train_kernels"] = train_kernels;
   if (!scores.empty()) json["scores"] = scores;
   if (score_keep < 1) json["score_keep"] = score_keep;
   if (full_label_smoothing) json["full_label_smoothing"] = *full_label_smoothing;
@@ -83,6 +84,7 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     spec.strategy = json.value("strategy", "random");
     spec.seed_kernels = json.value("seed_kernels", spec.seed_kernels);
     spec.scores = json.value("scores", spec.scores);
+    spec.train_kernels = json.value("train_kernels", spec.train_kernels);
     if (json.contains("full_label_smoothing")) spec.full_label_smoothing = json["full_label_smoothing"].get<double>();
     spec.full_average = json.value("full_average", 0.0);
     spec.distill = json.value("distill", 0.0);
@@ -149,6 +151,7 @@ Recipe SearchSpec::recipe(int rung, int trial, int repetition, const ImageSet& i
   recipe.flip = flip;
   recipe.seed = seed * 1000 + static_cast<std::uint64_t>(repetition);
   recipe.device = device == "cuda" ? Device::cuda : Device::cpu;
+  recipe.kernels = kernel_training(train_kernels);
   if (rung == static_cast<int>(study::Rung::full)) {
     recipe.evaluate_test = true;
     recipe.label_smoothing = full_label_smoothing.value_or(label_smoothing);

@@ -23,9 +23,13 @@ study::Point point_from(const Json& json) {
   return {json.at("accuracy").get<double>(), json.at("macs").get<double>(), json.at("params").get<double>()};
 }
 
-/// What later rungs and scores say of a trial.
+/// What later rungs and scores say of trials.
 std::map<int, Json> facts_beside(const study::Store& store) {
   std::map<int, Json> beside;
+  for (const study::RungResult& result : store.results(study::Rung::quick))
+    for (const study::Job& job : store.jobs_of(result.trial))
+      for (const study::ScoreRow& score : study::scores_in(job.result))
+        if (score.value) beside[result.trial]["scores"][score.name] = *score.value;
   for (const study::Rung rung : {study::Rung::longer, study::Rung::full})
     for (const study::RungResult& result : store.results(rung))
       beside[result.trial][std::string(study::name_of(rung))] = result.accuracy;

@@ -41,6 +41,8 @@ class KernelModule {
   void use_fused(std::int64_t batch, std::shared_ptr<TrainingKernel> kernel) { fused_[batch] = std::move(kernel); }
 
   [[nodiscard]] std::vector<Part>& parts() { return parts_; }
+  [[nodiscard]] const Kernel& kernel() const { return kernel_; }
+  [[nodiscard]] const Site& site() const { return site_; }
 
  private:
   const Executor& executor(std::int64_t batch, bool training);

@@ -227,10 +227,15 @@ std::vector<at::Tensor> Model::Impl::learned_steps() const {
 
 std::vector<Part*> Model::Impl::kernel_parts() {
   std::vector<Part*> all;
-  for (Node& node : nodes_) {
-    if (!node.kernel) continue;
-    for (Part& part : node.kernel->parts()) all.push_back(&part);
-  }
+  for (KernelModule* kernel : kernels())
+    for (Part& part : kernel->parts()) all.push_back(&part);
+  return all;
+}
+
+std::vector<KernelModule*> Model::Impl::kernels() {
+  std::vector<KernelModule*> all;
+  for (Node& node : nodes_)
+    if (node.kernel) all.push_back(node.kernel.get());
   return all;
 }
 

@@ -30,6 +30,8 @@ struct Model::Impl {
   std::vector<Part*> parts();
   /// Those of the kernels only.
   std::vector<Part*> kernel_parts();
+  /// Where the plan replaces, in the order of the layers.
+  std::vector<KernelModule*> kernels();
   /// Logarithms of the steps of all quantised places.
   [[nodiscard]] std::vector<at::Tensor> learned_steps() const;
   [[nodiscard]] at::Device device() const { return device_; }

@@ -3,7 +3,9 @@
 
 #include "kasimir/base/error.h"
 
+#include <array>
 #include <cmath>
+#include <utility>
 
 namespace kasimir {
 namespace {
@@ -24,7 +26,23 @@ std::string_view precision_name(Precision precision) {
   KASIMIR_CHECK(false, "precision {}", static_cast<int>(precision));
 }
 
+constexpr std::array kernel_trainings{std::pair{KernelTraining::aten, std::string_view("aten")},
+                                      std::pair{KernelTraining::fused, std::string_view("fused")},
+                                      std::pair{KernelTraining::automatic, std::string_view("auto")}};
+
 }  // namespace
+
+KernelTraining kernel_training(std::string_view name) {
+  for (const auto& [kernels, own] : kernel_trainings)
+    if (own == name) return kernels;
+  KASIMIR_CHECK(false, "kernels trained by {}", name);
+}
+
+std::string_view name_of(KernelTraining kernels) {
+  for (const auto& [own, name] : kernel_trainings)
+    if (own == kernels) return name;
+  KASIMIR_CHECK(false, "kernels trained by {}", static_cast<int>(kernels));
+}
 
 void Recipe::check() const {
   require(epochs >= 1, "epochs", epochs, "at least 1");
@@ -43,6 +61,11 @@ void Recipe::check() const {
   require(time_limit_s >= 0, "time_limit_s", time_limit_s, "0 or more");
   require(memory_limit >= 0, "memory_limit", static_cast<double>(memory_limit), "0 or more");
   require(threads >= 1, "threads", threads, "at least 1");
+  if (kernels == KernelTraining::aten) return;
+  if (device != Device::cpu || threads != 1 || precision == Precision::mixed)
+    throw input_error("recipe: kernels is {} on {}, {} threads, precision {}", name_of(kernels), device_name(device),
+                      threads, precision_name(precision))
+        .note("compiled kernels train on the processor, on one thread, in single precision; aten does otherwise");
 }
 
 std::string Recipe::str() const {
@@ -50,13 +73,15 @@ std::string Recipe::str() const {
   const std::string averaged = average > 0 ? fmt::format(", weights averaged with decay {:g}", average) : "";
   const std::string distilled =
       distill > 0 ? fmt::format(", distilled with weight {:g} at temperature {:g}", distill, distill_temperature) : "";
+  const std::string compiled =
+      kernels == KernelTraining::aten ? "" : fmt::format(", kernels {}", name_of(kernels));
   return fmt::format(
       "{} epochs, batch {}, rate {:g} with warmup {:g} and cosine, momentum {:g}{}, weight decay {:g}, label smoothing "
       "{:g}, "
-      "crop {}, flip {}, seed {}, {} threads, {}, precision {}{}{}",
+      "crop {}, flip {}, seed {}, {} threads, {}, precision {}{}{}{}",
       epochs, batch, learning_rate, warmup, momentum, nesterov ? " nesterov" : "", weight_decay, label_smoothing,
       crop_padding, flip ? "yes" : "no", seed, threads, device_name(device), precision_name(precision), averaged,
-      distilled);
+      distilled, compiled);
 }
 
 }  // namespace kasimir

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace kasimir {
 
@@ -15,6 +16,15 @@ enum class Precision : std::uint8_t {
   single,     ///< float32
   mixed       ///< bfloat16, all else in float32
 };
+
+/// What computes kernels and their gradients on the processor.
+enum class KernelTraining : std::uint8_t {
+  aten,      ///< stage by stage; also wherever the others cannot
+  fused,     ///< compiled C, at every site where it can be had (fused_training.h)
+  automatic  ///< what is measured to be faster: two trainings may choose otherwise and differ in the last digits
+};
+KernelTraining kernel_training(std::string_view name);  ///< of "aten", "fused" and "auto"; others are a failed check
+std::string_view name_of(KernelTraining kernels);
 
 /// How a network is trained. Stochastic gradient descent with momentum; the rate rises linearly from 0 over the first
 /// `warmup` of all steps and then falls to 0 along half a cosine (Loshchilov and Hutter, arXiv 1608.03983).
@@ -40,6 +50,7 @@ struct Recipe {
   int threads = 1;
   Device device = Device::cpu;
   Precision precision = Precision::automatic;
+  KernelTraining kernels = KernelTraining::aten;  ///< others: on the processor, one thread, single precision
   bool evaluate_test = false;  ///< read the test split at the end
   Peepholes peepholes = {};
 

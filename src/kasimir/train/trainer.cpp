@@ -6,6 +6,7 @@
 #include "kasimir/train/checkpoint.h"
 #include "kasimir/train/distillation.h"
 #include "kasimir/train/failure.h"
+#include "kasimir/train/fused_training.h"
 #include "kasimir/train/index_stream.h"
 #include "kasimir/train/network_module.h"
 #include "kasimir/train/sgd.h"
@@ -128,6 +129,8 @@ class Training {
           .note("train it on the same part of the data");
     batch_ = std::min<std::size_t>(static_cast<std::size_t>(recipe.batch), split.train.size());
     steps_per_epoch_ = static_cast<std::int64_t>(split.train.size() / batch_);
+    result_.fused = fuse_kernels(result_.model->impl(), static_cast<std::int64_t>(batch_), recipe.kernels,
+                                 steps_per_epoch_ * recipe.epochs);
   }
 
   void run(TrainResult& out) {

@@ -31,6 +31,14 @@ struct TrainObserver {
   std::function<bool()> should_stop = {};
 };
 
+/// What became of a model's kernels.
+struct FusedUse {
+  int kernels = 0;
+  int fused = 0;                     ///< of them: run as compiled C
+  double seconds = 0;                ///< compiling, comparing, measuring
+  std::vector<std::string> reasons;  ///< why others do not, each once
+};
+
 /// What came of a training. Expected failures are results: they are in `failed` and never thrown.
 struct TrainResult {
   bool stopped = false;  ///< the observer ended it
@@ -43,6 +51,7 @@ struct TrainResult {
   double seconds = 0;
   double images_per_second = 0;  ///< of training steps alone
   std::string machine;           ///< Machine::str()
+  FusedUse fused;                ///< what trained the kernels
   std::shared_ptr<Model> model;  ///< as it was at the end
 
   [[nodiscard]] bool ok() const { return !failed && !stopped; }

@@ -84,6 +84,7 @@ Outcome<TrainingSpeed> time_training(const Kernel& kernel, const Site& site, con
   auto compiled = TrainingKernel::build(kernel, site, options.batch, options.compiled);
   if (!compiled.ok()) return compiled.rejection();
   speed.compile_seconds = compiling.seconds();
+  speed.compiled = *compiled;
   speed.plan = (*compiled)->plan();
 
   at::Generator generator = at::detail::createCPUGenerator(options.seed);
@@ -121,6 +122,7 @@ Outcome<TrainingSpeed> time_training(const Kernel& kernel, const Site& site, con
                      fmt::format("{} at {}: off by {:.2g} in values and {:.2g} in gradients of the largest one",
                                  kernel.name, site.str(), speed.value_error, speed.gradient_error)};
 
+  if (options.repeats == 0) return speed;
   std::vector<double> aten_ms;
   std::vector<double> fused_ms;
   const Stopwatch watch;

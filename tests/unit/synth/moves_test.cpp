@@ -3,8 +3,7 @@
 
 #include "kasimir/base/files.h"
 #include "kasimir/primitive/catalog.h"
-#include "unit/synth/loads.h"
-#include "unit/synth/within.h"
+#include "unit/synth/children.h"
 
 #include <iostream>
 #include <map>
@@ -16,20 +15,11 @@ namespace {
 constexpr std::uint64_t seed = 7;
 const Budget no_budget{{}, {}, {}};
 
-Sampler sampler_of(const Budget& budget, int least, int most) {
-  SampleOptions options;
-  options.budget = budget;
-  options.limits.min_primitives = least;
-  options.limits.max_primitives = most;
-  return {catalog(), testing::resnet8_loads(), options, seed};
-}
+using testing::draw;
+using testing::expect_child;
 
-std::vector<Kernel> draw(const Sampler& sampler, std::size_t count) {
-  SampleMemory memory(sampler);
-  std::vector<Kernel> kernels;
-  for (std::uint64_t i = 0; kernels.size() < count; ++i)
-    if (!sampler.draw(i, memory)) kernels.push_back(sampler.kernel(memory));
-  return kernels;
+Sampler sampler_of(const Budget& budget, int least, int most) {
+  return testing::sampler_of(budget, least, most, seed);
 }
 
 Kernel read(const std::string& steps) { return parse_kernel("kernel k\n" + steps, catalog()); }
@@ -40,22 +30,6 @@ MoveOptions only(Mutation kind, RepairLimits repair = {}) {
   options.weights[static_cast<std::size_t>(kind)] = 1.0;
   options.repair = repair;
   return options;
-}
-
-/// Legal, within the budget and the limits, whole as a text, and no parent.
-void expect_child(const Sampler& sampler, const Kernel& child, std::span<const Kernel> parents) {
-  testing::expect_within(child, sampler.sites(), sampler.options().budget);
-  const GrowthLimits& limits = sampler.options().limits;
-  EXPECT_GE(static_cast<int>(child.steps.size()), limits.min_primitives);
-  EXPECT_LE(static_cast<int>(child.steps.size()), limits.max_primitives);
-  EXPECT_EQ(str(parse_kernel(str(child), catalog())), str(child));
-  const auto symbols = child.free_symbols();
-  EXPECT_EQ(child.fits.size(), symbols.empty() ? 0 : sampler.sites().size());
-  for (std::size_t i = 0; i < symbols.size(); ++i) EXPECT_EQ(symbols[i], free_symbol(static_cast<int>(i)));
-  std::vector<Site> sites;
-  for (const SiteLoad& load : sampler.sites()) sites.push_back(load.site);
-  const auto identity_of = [&](const Kernel& kernel) { return identity(kernel, SiteSet(sites, kernel.choices)); };
-  for (const Kernel& parent : parents) EXPECT_NE(identity_of(child), identity_of(parent)) << str(parent);
 }
 
 /// Follows chains of mutations, so that kernels far from what is drawn are parents too.
