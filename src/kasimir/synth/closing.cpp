@@ -9,9 +9,9 @@ namespace kasimir {
 /// Whether `ends` is true of the shapes of some operands that the last step may have after the move, which leaves so
 /// many tensors open.
 template <typename Ends>
-bool Growth::any_last_step(const Move& move, Tensors operands, int opens, Ends ends) const {
+bool Growth::any_last_step(ShapeId result, Tensors operands, int opens, Ends ends) const {
   if (opens > 2) return false;
-  if (opens == 1 && ends(Operands{move.result, no_id})) return true;
+  if (opens == 1 && ends(Operands{result, no_id})) return true;
   std::array<ShapeId, GrowthLimits::most_primitives + 1> tried;
   std::size_t tries = 0;
   for (int i = 0; i < state_.nodes; ++i) {
@@ -22,7 +22,7 @@ bool Growth::any_last_step(const Move& move, Tensors operands, int opens, Ends e
     if (!may_be || std::find(tried.begin(), tried.begin() + static_cast<std::ptrdiff_t>(tries), shape) !=
                        tried.begin() + static_cast<std::ptrdiff_t>(tries))
       continue;
-    if (ends(Operands{move.result, shape}) || ends(Operands{shape, move.result})) return true;
+    if (ends(Operands{result, shape}) || ends(Operands{shape, result})) return true;
     tried[tries++] = shape;
   }
   return false;
@@ -30,22 +30,22 @@ bool Growth::any_last_step(const Move& move, Tensors operands, int opens, Ends e
 
 /// With one step left after the move: whether that may make the output, as far as shapes tell and the move's stages are
 /// not needed. Where a free size may get a value, only trying it tells.
-bool Growth::may_end(const Move& outline, Tensors operands, int slack) const {
-  bool free = world_->shape(outline.result).free;
+bool Growth::may_end(ShapeId result, Tensors operands, int slack) const {
+  bool free = world_->shape(result).free;
   int opens = 1;
   for_each_left(operands, [&](std::int16_t /*tensor*/, const Node& node) {
     ++opens;
     free = free || world_->shape(node.shape).free;
   });
   return (free && slack >= 0) ||
-         any_last_step(outline, operands, opens, [&](Operands shapes) { return world_->may_end(shapes, choice_); });
+         any_last_step(result, operands, opens, [&](Operands shapes) { return world_->may_end(shapes, choice_); });
 }
 
 /// The rule that says why the last step after the move cannot make the output within both bounds, or none.
 template <typename Broken>
 std::int32_t Growth::cannot_end_now(const Move& move, Tensors operands, int opens, const Broken& broken) {
   std::int32_t rule = opens > 2 ? rules_.reach : rules_.end;
-  const bool ends = any_last_step(move, operands, opens, [&](Operands shapes) {
+  const bool ends = any_last_step(move.result, operands, opens, [&](Operands shapes) {
     if (!world_->may_end(shapes, choice_)) return false;
     return std::ranges::any_of(world_->closers(shapes, choice_).moves, [&](const WrittenMove& closer) {
       const ShapeId result = world_->move(closer.move).result;

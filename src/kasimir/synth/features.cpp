@@ -58,7 +58,7 @@ std::vector<std::string> feature_names(Catalog catalog) {
   std::vector<std::string> names;
   for (const Primitive* primitive : catalog) names.emplace_back(primitive->name);
   for (const char* name : {"steps", "depth", "weighted", "shared", "narrowest", "levels", "reach_rows", "reach_columns",
-                           "global", "linear", "data_weights", "equivariant", "any_resolution", "macs", "params"})
+                           "global", "is_linear", "data_weights", "equivariant", "any_resolution", "macs", "params"})
     names.emplace_back(name);
   return names;
 }
@@ -87,7 +87,7 @@ Outcome<std::vector<double>> kernel_features(const Kernel& kernel, Catalog catal
         std::log2(wiring.narrowest), number(labels->nonlinear_levels), number(labels->reach_rows),
         number(labels->reach_columns), number(labels->view.is_global), number(labels->is_linear),
         number(labels->has_data_weights), number(labels->is_equivariant),
-        number(labels->is_independent_of_resolution), 
+        number(labels->is_independent_of_resolution),
         log_share(own.macs.value_at(binding), dense * static_cast<double>(site.h * site.w)),
         log_share(own.params.value_at(binding), dense)})
     row.push_back(value);

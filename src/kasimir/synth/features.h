@@ -14,7 +14,7 @@ namespace kasimir {
 ///   weighted         steps with learned weights
 ///   shared           tensors that more than one step reads
 ///   narrowest        log2 of the elements of the narrowest tensor by those of the output, on the path where it is widest
-///   levels, reach_rows, reach_columns, global, linear, data_weights, equivariant, any_resolution   (labels.h)
+///   levels, reach_rows, reach_columns, global, is_linear, data_weights, equivariant, any_resolution   (labels.h)
 ///   macs, params     log2 of what the kernel has at the site by what a dense 3 x 3 convolution has there
 std::vector<std::string> feature_names(Catalog catalog);
 

@@ -254,7 +254,7 @@ bool Growth::consider(WrittenMove written, Tensors operands, int left) {
   if (slack < 0 && (left != 2 || required > 1)) return refuse(rules_.reach);
   if (repeats(outline, written.move, operands)) return refuse(rules_.repeat);
   if (width_after(operands) > limits_->max_width) return refuse(rules_.width);
-  if (left == 2 && !may_end(outline, operands, slack)) return refuse(rules_.reach);
+  if (left == 2 && !may_end(outline.result, operands, slack)) return refuse(rules_.reach);
   const Move move = world_->whole_move(written.move);
   if (!move.legal()) return refuse(move.rule);
   if (const std::int32_t rule = too_dear(move); rule != no_id) return refuse(rule);

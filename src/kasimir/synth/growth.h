@@ -164,8 +164,8 @@ class Growth {
   [[nodiscard]] std::int32_t too_dear(const Move& move) const;
   [[nodiscard]] bool dear_enough(const Move& move) const;
   template <typename Ends>
-  [[nodiscard]] bool any_last_step(const Move& move, Tensors operands, int opens, Ends ends) const;
-  [[nodiscard]] bool may_end(const Move& outline, Tensors operands, int slack) const;
+  [[nodiscard]] bool any_last_step(ShapeId result, Tensors operands, int opens, Ends ends) const;
+  [[nodiscard]] bool may_end(ShapeId result, Tensors operands, int slack) const;
   template <typename Broken>
   [[nodiscard]] std::int32_t cannot_end_now(const Move& move, Tensors operands, int opens, const Broken& broken);
   [[nodiscard]] std::int32_t cannot_end(MoveId id, Tensors operands, int left, int slack);

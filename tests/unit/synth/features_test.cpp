@@ -38,7 +38,7 @@ TEST(Features, OfAConvolutionAreWhatItIsComparedWith) {
   EXPECT_EQ(features.at("weighted"), 1);
   EXPECT_EQ(features.at("shared"), 0);
   EXPECT_EQ(features.at("levels"), 0);
-  EXPECT_EQ(features.at("linear"), 1);
+  EXPECT_EQ(features.at("is_linear"), 1);
   EXPECT_EQ(features.at("reach_rows"), 1);
   EXPECT_EQ(features.at("macs"), 0);
   EXPECT_EQ(features.at("params"), 0);
@@ -54,7 +54,7 @@ TEST(Features, TellKernelsApart) {
   const auto attention = example("channel_attention");
   EXPECT_EQ(attention.at("global"), 1);
   EXPECT_EQ(attention.at("data_weights"), 1);
-  EXPECT_EQ(attention.at("linear"), 0);
+  EXPECT_EQ(attention.at("is_linear"), 0);
   EXPECT_GT(attention.at("levels"), 0);
   EXPECT_LT(example("squeeze_excite").at("narrowest"), 1e-9);
 }

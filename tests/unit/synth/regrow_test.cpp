@@ -102,7 +102,7 @@ TEST(Regrow, SaysThatTheBeginningIsTooLong) {
   SampleMemory memory(sampler);
   const auto refused = regrow(sampler, parent, 2, 0, memory);
   ASSERT_TRUE(refused);
-  EXPECT_EQ(refused->str(), "");
+  EXPECT_EQ(refused->str(), "growth: the length is within its limits (3 steps would be needed, 2 are allowed)");
 }
 
 }  // namespace

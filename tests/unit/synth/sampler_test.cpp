@@ -108,6 +108,28 @@ TEST(Sample, DrawsAnAttemptAsIfItWereTheFirst) {
   EXPECT_GT(legal, 2000);
 }
 
+/// What was worked out moves in memory as it grows, at other times for each beginning.
+TEST(Sample, DrawsTheSameWhileItsTablesGrow) {
+  SampleOptions options;
+  options.budget = Budget::parse("macs=0.2..0.5,params=0.1..0.5");
+  const std::vector<SiteLoad> loads{conv_load({16, 16, 28, 28, 1}, 2), conv_load({16, 32, 14, 14, 2}),
+                                    conv_load({32, 32, 14, 14, 1}), conv_load({32, 64, 7, 7, 2}),
+                                    conv_load({64, 64, 7, 7, 1})};
+  const Sampler sampler(catalog(), loads, options, seed);
+  SampleMemory experienced(sampler);
+  for (std::uint64_t i = 0; i < 500; ++i) sampler.draw(i, experienced);
+  for (std::uint64_t trial = 1; trial <= 150; ++trial) {
+    SampleMemory fresh(sampler);
+    for (std::uint64_t i = trial * 20'000; i < trial * 20'000 + 10; ++i) {
+      const auto refused = sampler.draw(i, experienced);
+      ASSERT_EQ(sampler.draw(i, fresh), refused) << "seed " << seed << " attempt " << i;
+      if (!refused) {
+        ASSERT_EQ(experienced.identity(), fresh.identity()) << "seed " << seed << " attempt " << i;
+      }
+    }
+  }
+}
+
 void expect_within(const Draws& run, const Budget& budget) {
   const auto loads = testing::resnet8_loads();
   for (const Sampled& sampled : run.found) {
