@@ -18,10 +18,10 @@ from .kernel import Kernel, Load, Site, as_loads
 from .modules import Placeholder, module
 from .tables import html_table
 
-Example: typing.TypeAlias = torch.Tensor | Sequence[torch.Tensor]
+Example: typing.TypeAlias = "torch.Tensor | Sequence[torch.Tensor]"
 Calls: typing.TypeAlias = list[tuple[tuple[int, ...], tuple[int, ...]]]  # shapes of input and output of each
 
-Part: typing.TypeAlias = nn.Conv2d | Placeholder  # what kernels replace
+Part: typing.TypeAlias = "nn.Conv2d | Placeholder"  # what kernels replace
 
 _FEWEST_CHANNELS = 8  # stems read 1 to 4 channels, which no grouping divides
 

@@ -288,7 +288,7 @@ class Study:
 
     @property
     def best(self) -> Trial:
-        """The complete trial with the best first objective; of equals the earlier.
+        """The complete trial with the best first objective; of equals by the others, then the earlier.
 
         Raises:
             UnsolvedError: if no trial is complete, with the reasons of those that failed.
@@ -299,8 +299,9 @@ class Study:
                 "no trial of the study is complete",
                 [f"trial {trial.number}: {trial.reason}" for trial in self.trials if trial.reason][:5],
             )
-        name, direction = next(iter(self.objectives.items()))
-        return max(done, key=lambda trial: _sign(direction) * trial.values[name])
+        # Of equals not just any: what another one beats is not on the front, and its model is not kept.
+        goals = self.objectives.items()
+        return max(done, key=lambda trial: tuple(_sign(direction) * trial.values[name] for name, direction in goals))
 
     def pareto(self) -> list[Trial]:
         """The complete trials that no other one beats in all objectives, by the first objective, best first."""

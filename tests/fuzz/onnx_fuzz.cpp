@@ -61,7 +61,7 @@ std::string outcome(const std::string& bytes) {
     const Network network = parse_onnx(bytes, "fuzzed.onnx").network;
     (void)network.str();
     (void)network.cost();
-    (void)coverage(network, {});
+    (void)coverage(network, {{"*"}, {}});
     (void)convolutions_without_norms(network);
     constexpr std::int64_t few = 1 << 20;
     if (network.cost().macs < few) (void)lower_network({&network, {}}, 1);

@@ -136,6 +136,8 @@ def test_the_front_keeps_what_nothing_beats():
     for accuracy, latency in [(0.9, 5.0), (0.8, 3.0), (0.7, 4.0)]:
         study.tell(study.ask(), {"accuracy": accuracy, "latency": latency})
     assert [t.number for t in study.pareto()] == [0, 1]
+    study.tell(study.ask(), {"accuracy": 0.9, "latency": 2.0})
+    assert study.best.number == 3  # as accurate as the first, and on the front
     with pytest.raises(kasimir.InputError, match="there is no trial 9"):
         study.tell(9, {"accuracy": 1, "latency": 1})
     with pytest.raises(kasimir.InputError, match="objectives are accuracy, latency"):

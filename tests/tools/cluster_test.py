@@ -64,11 +64,16 @@ class Cluster(unittest.TestCase):
         until = time.monotonic() + 120
         while time.monotonic() < until:
             workers = processes_of(self.study)
-            if len(workers) > 1 and self.count("state = 'done'") > 5:
+            # The first worker may be looking at its data still, and the study be empty.
+            if len(workers) > 1 and self.has_jobs() and self.count("state = 'done'") > 5:
                 os.kill(workers[-1], signal.SIGKILL)
                 return
             time.sleep(0.02)
         self.fail("no workers came")
+
+    def has_jobs(self):
+        with sqlite3.connect(self.study) as database:
+            return database.execute("select count(*) from sqlite_master where name = 'jobs'").fetchone()[0] == 1
 
     def count(self, where):
         with sqlite3.connect(self.study) as database:

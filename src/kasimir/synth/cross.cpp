@@ -153,11 +153,8 @@ std::optional<Rejection> cross(const Sampler& sampler, const Kernel& first, cons
     if (const std::int32_t rule = grow(growth, std::move(sketch), choices[chosen], options.repair, rng);
         rule != no_id) {
       broken.add(world.rule(rule));
-    } else if (const Identity id = memory.identity(); id == own[0] || id == own[1]) {
-      broken.add("moves: the normal form is another one");
-    } else if (const FitFailure failure = sampler.solve(memory); !failure.ok()) {
-      Rejection reason = explain(failure, sampler.options().budget, sampler.sites(), sampler.options().solver);
-      broken.add(std::move(reason.rule), std::move(reason.with));
+    } else if (auto refused = refused_child(sampler, memory, own)) {
+      broken.add(std::move(refused->rule), std::move(refused->with));
     } else {
       return std::nullopt;
     }

@@ -4,6 +4,7 @@
 #include "kasimir/synth/sampler.h"
 #include "kasimir/synth/sketch.h"
 
+#include <span>
 #include <string_view>
 
 /// Kernels made from kernels. What comes out is one that the sampler might have drawn: legal at its sites, within its
@@ -61,5 +62,9 @@ class BrokenRules {
   std::vector<Entry> entries_;
   int tries_ = 0;
 };
+
+/// The end of every move: the kernel that lies in the memory is another one than its parents and gets sizes within the
+/// budget, or why not.
+std::optional<Rejection> refused_child(const Sampler& sampler, SampleMemory& memory, std::span<const Identity> parents);
 
 }  // namespace kasimir

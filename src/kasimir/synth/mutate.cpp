@@ -296,6 +296,15 @@ Rejection BrokenRules::most_frequent() const {
                                         most.reason.with)};
 }
 
+std::optional<Rejection> refused_child(const Sampler& sampler, SampleMemory& memory,
+                                       std::span<const Identity> parents) {
+  if (std::ranges::find(parents, memory.identity()) != parents.end())
+    return Rejection{"moves: the normal form is another one", ""};
+  const FitFailure failure = sampler.solve(memory);
+  if (failure.ok()) return std::nullopt;
+  return explain(failure, sampler.options().budget, sampler.sites(), sampler.options().solver);
+}
+
 Outcome<Mutation> mutate(const Sampler& sampler, const Kernel& parent, std::uint64_t number, SampleMemory& memory,
                          const MoveOptions& options) {
   sampler.bound(memory);
@@ -319,11 +328,8 @@ Outcome<Mutation> mutate(const Sampler& sampler, const Kernel& parent, std::uint
     } else if (const std::int32_t rule = grow(growth, std::move(sketch), new_choice, options.repair, rng);
                rule != no_id) {
       broken.add(world.rule(rule));
-    } else if (memory.identity() == own) {
-      broken.add("moves: the normal form is another one");
-    } else if (const FitFailure failure = sampler.solve(memory); !failure.ok()) {
-      Rejection reason = explain(failure, sampler.options().budget, sampler.sites(), sampler.options().solver);
-      broken.add(std::move(reason.rule), std::move(reason.with));
+    } else if (auto refused = refused_child(sampler, memory, {&own, 1})) {
+      broken.add(std::move(refused->rule), std::move(refused->with));
     } else {
       return kind;
     }

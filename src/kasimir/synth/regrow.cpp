@@ -42,11 +42,8 @@ std::optional<Rejection> regrow(const Sampler& sampler, const Kernel& parent, in
       broken.add(world.rule(growth.last_refusal() == no_id ? growth.failure() : growth.last_refusal()));
     } else if (growth.has_idle_pair()) {
       broken.add("growth: no step is made idle by its neighbour");
-    } else if (memory.identity() == own) {
-      broken.add("moves: the normal form is another one");
-    } else if (const FitFailure failure = sampler.solve(memory); !failure.ok()) {
-      Rejection reason = explain(failure, sampler.options().budget, sampler.sites(), sampler.options().solver);
-      broken.add(std::move(reason.rule), std::move(reason.with));
+    } else if (auto refused = refused_child(sampler, memory, {&own, 1})) {
+      broken.add(std::move(refused->rule), std::move(refused->with));
     } else {
       return std::nullopt;
     }

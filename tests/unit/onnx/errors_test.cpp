@@ -185,7 +185,7 @@ TEST(OnnxErrors, SayWhenTheLastLayerHasNoNumberOfClasses) {
   SmallModel model;
   const ImportedNetwork read = model.read(model.node("GlobalAveragePool", {"x"}));
   EXPECT_EQ(message_of([&] { static_cast<void>(read.network.with_classes(10)); }),
-            "network `net` has 3 classes, asked for 10: it ends with `input` (input), which has no number of outputs");
+            "network `net` has 3 classes, asked for 10: it ends with `globalaveragepool1` (global avgpool), which has no number of outputs");
 }
 
 }  // namespace

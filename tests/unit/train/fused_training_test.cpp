@@ -26,7 +26,8 @@ TEST(FusedTraining, AgreesWithAtenOnEveryExample) {
     if (entry.path().extension() != ".txt") continue;
     const Kernel kernel = parse_kernel(read_file(entry.path()), catalog(), entry.path().string());
     if (!kernel.free_symbols().empty()) continue;
-    for (const Site& site : {Site{8, 8, 10, 8, 1}, Site{8, 16, 6, 4, 2}}) {
+    for (const Site& site : {Site{8, 8, 10, 8, 1}, Site{8, 8, 6, 4, 2}, Site{8, 16, 6, 4, 2}}) {
+      if (!lower_at(kernel, site, 1).ok()) continue;  // such as depthwise, where channels become more
       const auto speed = time_training(kernel, site, options);
       ASSERT_TRUE(speed.ok()) << kernel.name << ": " << speed.rejection().str();
       EXPECT_LT(speed->value_error, 1e-4) << kernel.name << " at " << site.str();
@@ -34,7 +35,7 @@ TEST(FusedTraining, AgreesWithAtenOnEveryExample) {
       ++compared;
     }
   }
-  EXPECT_GE(compared, 20);
+  EXPECT_GE(compared, 30);
 }
 
 using Fused = OnFashion;
@@ -89,7 +90,7 @@ TEST(FusedRecipe, IsForOneThreadOfTheProcessor) {
   EXPECT_THAT(Recipe{}.str(), ::testing::Not(::testing::HasSubstr("kernels")));
   recipe.threads = 2;
   EXPECT_EQ(thrown_by([&] { recipe.check(); }),
-            "recipe: kernels is fused on cpu, 2 threads, precision automatic\n"
+            "2: recipe: kernels is fused on cpu, 2 threads, precision automatic\n"
             "  compiled kernels train on the processor, on one thread, in single precision; aten does otherwise");
   for (const auto kernels : {KernelTraining::aten, KernelTraining::fused, KernelTraining::automatic})
     EXPECT_EQ(kernel_training(name_of(kernels)), kernels);
