@@ -12,6 +12,6 @@ namespace kasimir {
 FusedUse fuse_kernels(Model::Impl& model, std::int64_t batch, KernelTraining how, std::int64_t steps);
 
 /// Below that, compiling takes longer than it saves. A judgement (docs/native.md has times of both).
-constexpr std::int64_t fewest_steps = 300;
+constexpr std::int64_t fewest_steps = 100;
 
 }  // namespace kasimir
