@@ -399,6 +399,8 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("--write", options->strategies.write, "strategies: a file for the table of --study, no more");
   command->add_option("--strategies", options->strategies.strategies, "strategies: these, and random (default: all)")
       ->delimiter(',');
+  command->add_flag("--without-scores", options->strategies.without_scores,
+                    "strategies: they are not told of zero-cost scores");
   command->add_option("--repeats", options->strategies.repeats, "strategies: searches of each")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();

@@ -57,7 +57,7 @@ struct Bench {
 
   Curve run(const Strategy& strategy, int repeat, SampleMemory& memory, TrainedKernels& trained,
             const std::map<int, std::string>& texts) const {
-    SamplerSource breed(place.sampler, memory, trained, [&](int trial) { return texts.at(trial); });
+    SamplerSource breed(place.sampler, memory, trained, {[&](int trial) { return texts.at(trial); }, {}, {}});
     const std::uint64_t seed = mix_bits(options.seed * 1'000'003 + static_cast<std::uint64_t>(repeat));
     TableSource source(table, breed, seed);
     History history;
@@ -154,7 +154,7 @@ void print(const BenchStrategies& options, const StrategyTable& table, const std
 int bench_strategies(const BenchStrategies& options) {
   if (options.table.empty() == options.study.empty())
     throw input_error("a table or a study is needed, and only one of them").note("--table FILE, or --study STUDY");
-  const StrategyTable table = options.study.empty()
+  StrategyTable table = options.study.empty()
                                   ? StrategyTable::read(options.table)
                                   : StrategyTable::from_study(study::Store::view(study::StudyPlace(options.study)));
   if (!options.write.empty()) {
@@ -164,6 +164,7 @@ int bench_strategies(const BenchStrategies& options) {
   }
   if (options.trials > std::ssize(table.rows))
     throw input_error("--trials is {}, but the table has {} kernels", options.trials, table.rows.size());
+  if (options.without_scores) table.spec.erase("scores");
   set_threads(1);
   const Place place(table.spec);
   std::map<int, std::string> texts;

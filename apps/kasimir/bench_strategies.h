@@ -12,6 +12,7 @@ struct BenchStrategies {
   std::string study;                    ///< .. or the study that they were trained in
   std::string write;                    ///< a file for the table of that study; nothing is compared
   std::vector<std::string> strategies;  ///< empty: all
+  bool without_scores = false;          ///< strategies are not told of zero-cost scores
   int repeats = 20;
   int trials = 150;
   int threads = 1;

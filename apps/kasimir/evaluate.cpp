@@ -164,7 +164,18 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
   const Strategy& strategy = strategy_named(spec_.strategy);
   const auto store = strategy.uses_history ? seen_study() : nullptr;
   const History seen = store ? history(*store) : History{};
-  SamplerSource source(sampler_, memory, *trained_, [&](int trial) { return store->trial(trial).kernel; });
+  const StudyFacts facts{[&](int trial) { return store->trial(trial).kernel; },
+                         [&](int trial) {
+                           for (const study::Job& job : store->jobs_of(trial))
+                             if (job.rung == study::Rung::quick)
+                               return in_order(study::scores_in(job.result), spec_.scores);
+                           return in_order({}, spec_.scores);
+                         },
+                         [&](const Kernel& kernel) {
+                           const NetworkPlan plan = replace_with(made_.network, selection_.replaced, kernel);
+                           return in_order(scored(plan), spec_.scores);
+                         }};
+  SamplerSource source(sampler_, memory, *trained_, facts);
   for (std::uint64_t i = 0; i < attempts_per_trial && too_slow < most_too_slow; ++i) {
     auto idea = strategy.propose({source, spec_.seed, number, first + i, seen});
     if (!idea.ok()) {

@@ -4,6 +4,8 @@
 #include "kasimir/synth/features.h"
 #include "kasimir/synth/moves.h"
 
+#include <algorithm>
+
 namespace kasimir {
 namespace {
 
@@ -19,6 +21,15 @@ std::vector<std::string> step_texts(const Kernel& kernel) {
 }
 
 }  // namespace
+
+Scores in_order(const std::vector<study::ScoreRow>& scores, const std::vector<std::string>& names) {
+  Scores ordered;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(scores, name, &study::ScoreRow::name);
+    ordered.push_back(found == scores.end() ? std::nullopt : found->value);
+  }
+  return ordered;
+}
 
 const TrainedKernels::Facts& TrainedKernels::of(int trial, const std::function<std::string(int)>& text) {
   const auto found = facts_.find(trial);

@@ -4,6 +4,7 @@
 #include "kasimir/strategy.h"
 
 #include "kasimir/network/layer.h"
+#include "kasimir/study/scores.h"
 
 #include <map>
 
@@ -40,35 +41,46 @@ class TrainedKernels {
   std::map<int, Facts> facts_;
 };
 
+/// What a study knows of its trials, and would know of others.
+struct StudyFacts {
+  std::function<std::string(int trial)> text;  ///< the kernel
+  std::function<Scores(int trial)> scores;
+  std::function<Scores(const Kernel& kernel)> score;
+};
+
+/// By these names.
+Scores in_order(const std::vector<study::ScoreRow>& scores, const std::vector<std::string>& names);
+
 /// Kernels of a sampler, and bred from the trials of a study.
 class SamplerSource final : public IdeaSource {
  public:
-  /// All must outlive it. `text` gives a trial's kernel as text.
-  SamplerSource(const Sampler& sampler, SampleMemory& memory, TrainedKernels& trained,
-                std::function<std::string(int trial)> text)
-      : sampler_(&sampler), memory_(&memory), trained_(&trained), text_(std::move(text)) {}
+  /// All must outlive it.
+  SamplerSource(const Sampler& sampler, SampleMemory& memory, TrainedKernels& trained, StudyFacts study)
+      : sampler_(&sampler), memory_(&memory), trained_(&trained), study_(std::move(study)) {}
 
   Outcome<Idea> drawn(std::uint64_t attempt) override;
   Outcome<Idea> mutated(int trial, std::uint64_t attempt) override;
   Outcome<Idea> crossed(int first, int second, std::uint64_t attempt) override;
   Outcome<Idea> regrown(int trial, int kept, std::uint64_t attempt) override;
-  const std::vector<std::string>& steps(int trial) override { return trained_->of(trial, text_).steps; }
+  const std::vector<std::string>& steps(int trial) override { return trained_->of(trial, study_.text).steps; }
   const std::optional<std::vector<double>>& features(int trial) override {
-    return trained_->of(trial, text_).features;
+    return trained_->of(trial, study_.text).features;
   }
   std::optional<std::vector<double>> features(const Idea& idea) override {
     return trained_->features(idea.sampled.kernel);
   }
+  Scores scores(int trial) override { return study_.scores(trial); }
+  Scores scores(const Idea& idea) override { return study_.score(idea.sampled.kernel); }
   study::Point counts(const Idea& idea) override;
 
  private:
-  [[nodiscard]] const Kernel& kernel(int trial) { return trained_->of(trial, text_).kernel; }
+  [[nodiscard]] const Kernel& kernel(int trial) { return trained_->of(trial, study_.text).kernel; }
   [[nodiscard]] Outcome<Idea> bred(std::uint64_t attempt, const char* move, const std::vector<int>& parents) const;
 
   const Sampler* sampler_;
   SampleMemory* memory_;
   TrainedKernels* trained_;
-  std::function<std::string(int trial)> text_;
+  StudyFacts study_;
 };
 
 }  // namespace kasimir

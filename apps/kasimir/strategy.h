@@ -6,6 +6,7 @@
 #include "kasimir/synth/sampler.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct Idea {
   nlohmann::json origin;  ///< strategy, attempt, and the parents with the move
 };
 
+/// Zero-cost scores in the order in which the study asks for them; nothing where a score has no value.
+using Scores = std::vector<std::optional<double>>;
+
 /// Where strategies' kernels come from: a search's sampler (SamplerSource), or a table of kernels that were trained
 /// already (strategy_table.h). Everything is a pure function of its arguments and the source.
 class IdeaSource {
@@ -45,6 +49,9 @@ class IdeaSource {
   /// synth/features.h; nothing where the kernel has none.
   virtual const std::optional<std::vector<double>>& features(int trial) = 0;
   virtual std::optional<std::vector<double>> features(const Idea& idea) = 0;
+  /// Empty where the study asks for none.
+  virtual Scores scores(int trial) = 0;
+  virtual Scores scores(const Idea& idea) = 0;  ///< computed anew: takes a share of a second
   /// MACs and parameters of the network with it; the accuracy is not known.
   virtual study::Point counts(const Idea& idea) = 0;
 };

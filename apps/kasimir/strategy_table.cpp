@@ -105,8 +105,13 @@ TableSource::TableSource(const StrategyTable& table, SamplerSource& breed, std::
     : table_(&table), breed_(&breed), seed_(seed) {
   std::vector<double> sum, squares;
   double count = 0;
+  const auto asked = table.spec.value("scores", std::vector<std::string>{});
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     left_.push_back(i);
+    const Json known = table.rows[i].beside.is_object() ? table.rows[i].beside.value("scores", Json::object()) : Json();
+    Scores& scores = scores_[table.rows[i].trial];
+    for (const std::string& name : asked)
+      scores.push_back(known.contains(name) ? std::optional(known.at(name).get<double>()) : std::nullopt);
     const auto& row = breed.features(table.rows[i].trial);
     if (!row) continue;
     sum.resize(row->size());
@@ -160,6 +165,8 @@ Outcome<Idea> TableSource::nearest(const Outcome<Idea>& bred) const {
   if (!found) return Rejection{"table: some row is left", ""};
   return idea_of(*found);
 }
+
+Scores TableSource::scores(int trial) { return scores_.at(trial); }
 
 study::Point TableSource::counts(const Idea& idea) {
   study::Point point = row(idea).point;

@@ -46,6 +46,8 @@ class TableSource final : public IdeaSource {
   const std::vector<std::string>& steps(int trial) override { return breed_->steps(trial); }
   const std::optional<std::vector<double>>& features(int trial) override { return breed_->features(trial); }
   std::optional<std::vector<double>> features(const Idea& idea) override { return features(row(idea).trial); }
+  Scores scores(int trial) override;
+  Scores scores(const Idea& idea) override { return scores(row(idea).trial); }
   study::Point counts(const Idea& idea) override;
 
   [[nodiscard]] const StrategyTable::Row& row(const Idea& idea) const;
@@ -60,6 +62,7 @@ class TableSource final : public IdeaSource {
   SamplerSource* breed_;
   std::uint64_t seed_;
   std::vector<std::size_t> left_;
+  std::map<int, Scores> scores_;  ///< by trial
   std::vector<double> scale_;  ///< deviations of the features over the table, 0 where all are equal
 };
 

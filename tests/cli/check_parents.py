@@ -12,7 +12,7 @@ database = sqlite3.connect(study)
 accuracy = dict(database.execute("select trial, accuracy from jobs where rung = 0 and trial > 0 and accuracy not null"))
 bred = 0
 for number, origin in database.execute("select number, origin from trials where number > 0 order by number"):
-    origin = json.loads(origin or "{}")
+    origin = json.loads(origin or "{}") or {}  # null: the kernel was there already
     parents = origin.get("parents", [])
     before = sorted((trial for trial in accuracy if trial < number), key=lambda trial: -accuracy[trial])
     if not parents:

@@ -57,8 +57,7 @@ double log_share(double own, double original) { return std::log2(std::max(own, 1
 std::vector<std::string> feature_names(Catalog catalog) {
   std::vector<std::string> names;
   for (const Primitive* primitive : catalog) names.emplace_back(primitive->name);
-  for (const char* name : {"steps", "depth", "weighted", "shared", "narrowest", "levels", "reach_rows", "reach_columns",
-                           "global", "is_linear", "data_weights", "equivariant", "any_resolution", "macs", "params"})
+  for (const char* name : {"steps", "depth", "weighted", "shared", "narrowest", "reach_rows", "reach_columns", "levels", "global", "is_linear", "data_weights", "equivariant", "any_resolution", "macs", "params"})
     names.emplace_back(name);
   return names;
 }
@@ -71,7 +70,8 @@ Outcome<std::vector<double>> kernel_features(const Kernel& kernel, Catalog catal
   std::vector<double> row(catalog.size(), 0);
   int weighted = 0;
   for (const Step& step : kernel.steps) {
-    row[number_of(catalog, step.primitive)] += 1;
+    double& count = row[number_of(catalog, step.primitive)];
+    count = std::min(count + 1, 2.0);
     weighted += step.primitive->weighted ? 1 : 0;
   }
   const Wiring wiring = wiring_of(kernel, *graph);
@@ -82,10 +82,11 @@ Outcome<std::vector<double>> kernel_features(const Kernel& kernel, Catalog catal
   const Cost own = cost(lower(kernel, sites).value());
   const double dense = 9.0 * static_cast<double>(site.ci * site.co);
   const auto number = [](auto value) { return static_cast<double>(value); };
+  const auto reach = [&](std::int64_t far, std::int64_t side) { return std::log2(1 + number(std::min(far, side))); };
   for (const double value :
        {number(kernel.steps.size()), number(wiring.depth), number(weighted), number(wiring.shared),
-        std::log2(wiring.narrowest), number(labels->nonlinear_levels), number(labels->reach_rows),
-        number(labels->reach_columns), number(labels->view.is_global), number(labels->is_linear),
+        std::log2(wiring.narrowest), reach(labels->reach_rows, site.h), reach(labels->reach_columns, site.w),
+        number(labels->nonlinear_levels), number(labels->view.is_global), number(labels->is_linear),
         number(labels->has_data_weights), number(labels->is_equivariant),
         number(labels->is_independent_of_resolution),
         log_share(own.macs.value_at(binding), dense * static_cast<double>(site.h * site.w)),

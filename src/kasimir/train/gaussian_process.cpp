@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <span>
 
 namespace kasimir {
@@ -19,9 +20,9 @@ namespace {
 
 /// What the marginal likelihood chooses.
 struct Hyper {
-  double length = 2;  ///< of the smooth part, in deviations of a feature times the root of their number
-  double linear = 0.3;  ///< share of the linear part
-  double noise = 0.3;   ///< variance, the function's being 1
+  std::vector<double> lengths;  ///< of each group's smooth part, in deviations of a feature times the root of their number
+  double linear = 0.3;          ///< share of the linear part; the others share the rest
+  double noise = 0.3;           ///< variance, the function's being 1
 };
 
 // Grids wide enough for both ends to be of no use. A judgement.
@@ -41,34 +42,50 @@ at::Tensor matrix(const std::vector<std::vector<double>>& rows) {
   return made;
 }
 
-/// Both parts of the covariance between two sets of rows, before their shares.
+/// All parts of the covariance between two sets of rows, before their shares.
 struct Likeness {
-  at::Tensor squares;   ///< squared distance by the number of features
-  at::Tensor products;  ///< scalar product by the number of features
+  std::vector<at::Tensor> squares;  ///< of each group: squared distance by the number of its features
+  at::Tensor products;              ///< scalar product by the number of features
 };
 
-Likeness likeness(const at::Tensor& a, const at::Tensor& b) {
-  const auto features = static_cast<double>(a.size(1));
-  const at::Tensor products = a.matmul(b.t());
-  const at::Tensor squares = a.mul(a).sum(1, true) + b.mul(b).sum(1).unsqueeze(0) - products * 2;
-  return {squares.clamp_min(0) / features, products / features};
+Likeness likeness(const at::Tensor& a, const at::Tensor& b, const std::vector<int>& groups) {
+  Likeness like;
+  std::int64_t first = 0;
+  for (const int group : groups) {
+    const at::Tensor x = a.narrow(1, first, group), y = b.narrow(1, first, group);
+    const at::Tensor squares = x.mul(x).sum(1, true) + y.mul(y).sum(1).unsqueeze(0) - x.matmul(y.t()) * 2;
+    like.squares.push_back(squares.clamp_min(0) / group);
+    first += group;
+  }
+  like.products = a.matmul(b.t()) / static_cast<double>(a.size(1));
+  return like;
 }
 
 at::Tensor covariance(const Likeness& like, const Hyper& hyper) {
-  const at::Tensor far = (like.squares * 5).sqrt() / hyper.length;
-  const at::Tensor smooth = (far * far / 3 + far + 1) * (-far).exp();
-  return smooth * (1 - hyper.linear) + like.products * hyper.linear;
+  at::Tensor all = like.products * hyper.linear;
+  const double share = (1 - hyper.linear) / static_cast<double>(like.squares.size());
+  for (std::size_t g = 0; g < like.squares.size(); ++g) {
+    const at::Tensor far = (like.squares[g] * 5).sqrt() / hyper.lengths[g];
+    all = all + (far * far / 3 + far + 1) * (-far).exp() * share;
+  }
+  return all;
 }
 
 }  // namespace
 
 struct GaussianProcess::Fitted {
+  std::vector<int> groups;
   at::Tensor rows, mean, scale;  ///< of the features
   double value_mean = 0, value_scale = 1;
   Hyper hyper;
   double variance = 1;  ///< of the function
   at::Tensor factor;    ///< lower triangle: covariance and noise of the rows
   at::Tensor weights;   ///< the inverse of both, times the values
+
+  [[nodiscard]] at::Tensor standardised(const at::Tensor& raw) const {
+    constexpr double most = 3;  // what is farther away is no more telling
+    return ((raw - mean) / scale).clamp(-most, most);
+  }
 
   /// The log of the likelihood, up to a constant, with the variance that makes it largest.
   double fit(const Likeness& like, const at::Tensor& values, const Hyper& tried) {
@@ -86,16 +103,20 @@ struct GaussianProcess::Fitted {
   }
 };
 
-GaussianProcess::GaussianProcess(const std::vector<std::vector<double>>& rows, const std::vector<double>& values)
+GaussianProcess::GaussianProcess(const std::vector<std::vector<double>>& rows, const std::vector<double>& values,
+                                 std::vector<int> groups)
     : fitted_(std::make_unique<Fitted>()) {
   KASIMIR_CHECK(rows.size() >= 2 && rows.size() == values.size(), "{} rows and {} values", rows.size(), values.size());
   const at::NoGradGuard none;
   Fitted& f = *fitted_;
   const at::Tensor raw = matrix(rows);
+  f.groups = groups.empty() ? std::vector{static_cast<int>(raw.size(1))} : std::move(groups);
+  const auto grouped = std::accumulate(f.groups.begin(), f.groups.end(), std::int64_t{0});
+  KASIMIR_CHECK(grouped == raw.size(1), "{} features, {} of them in groups", raw.size(1), grouped);
   f.mean = raw.mean(0, true);
   f.scale = (raw - f.mean).pow(2).mean(0, true).sqrt();
   f.scale.masked_fill_(f.scale < 1e-9, 1);  // a feature that never changes says nothing
-  f.rows = (raw - f.mean) / f.scale;
+  f.rows = f.standardised(raw);
   at::Tensor y = at::empty({std::ssize(values)}, at::kDouble);
   std::ranges::copy(values, y.data_ptr<double>());
   f.value_mean = y.mean().item<double>();
@@ -103,15 +124,17 @@ GaussianProcess::GaussianProcess(const std::vector<std::vector<double>>& rows, c
   f.value_scale = std::max(std::sqrt(y.pow(2).mean().item<double>()), 1e-12);
   y = y / f.value_scale;
 
-  const Likeness like = likeness(f.rows, f.rows);
+  const Likeness like = likeness(f.rows, f.rows, f.groups);
   Hyper best;
+  best.lengths.assign(f.groups.size(), 1);
   double highest = f.fit(like, y, best);
-  const auto along = [&](double Hyper::* which, std::span<const double> grid) {
+  // `place` gives the number that is to change.
+  const auto along = [&](const auto& place, std::span<const double> grid) {
     bool changed = false;
     for (const double value : grid) {
       Hyper tried = best;
-      tried.*which = value;
-      const double reached = tried.*which == best.*which ? highest : f.fit(like, y, tried);
+      place(tried) = value;
+      const double reached = value == place(best) ? highest : f.fit(like, y, tried);
       if (reached <= highest) continue;
       highest = reached;
       best = tried;
@@ -120,9 +143,10 @@ GaussianProcess::GaussianProcess(const std::vector<std::vector<double>>& rows, c
     return changed;
   };
   for (int round = 0; round < most_rounds; ++round) {
-    const bool noise = along(&Hyper::noise, noises);
-    const bool length = along(&Hyper::length, lengths);
-    if (!along(&Hyper::linear, linears) && !noise && !length) break;
+    bool changed = along([](Hyper& of) -> double& { return of.noise; }, noises);
+    for (std::size_t g = 0; g < f.groups.size(); ++g)
+      changed = along([g](Hyper& of) -> double& { return of.lengths[g]; }, lengths) || changed;
+    if (!along([](Hyper& of) -> double& { return of.linear; }, linears) && !changed) break;
   }
   f.fit(like, y, best);
 }
@@ -135,8 +159,8 @@ std::vector<Expected> GaussianProcess::predict(const std::vector<std::vector<dou
   if (rows.empty()) return {};
   const at::NoGradGuard none;
   const Fitted& f = *fitted_;
-  const at::Tensor at_rows = (matrix(rows) - f.mean) / f.scale;
-  const at::Tensor between = covariance(likeness(f.rows, at_rows), f.hyper);
+  const at::Tensor at_rows = f.standardised(matrix(rows));
+  const at::Tensor between = covariance(likeness(f.rows, at_rows, f.groups), f.hyper);
   const at::Tensor means = between.t().matmul(f.weights).squeeze(1).contiguous();
   const at::Tensor half = at::linalg_solve_triangular(f.factor, between, false);
   const double features = static_cast<double>(at_rows.size(1));

@@ -57,7 +57,7 @@ TEST(GaussianProcess, GoesOnAlongALine) {
   const auto f = [](const std::vector<double>& x) { return 3 * x[0] - x[1] + 1; };
   const Rows seen = random_rows(rng, 40, 3);
   const GaussianProcess process(seen, values_of(seen, f));
-  const Rows away{{2, 0, 0}, {0, -2, 0}};
+  const Rows away{{1.7, 0, 0}, {0, -1.7, 0}};  // 2.9 deviations of what was seen
   EXPECT_LT(unexplained(process, away, values_of(away, f)), 0.02);
 }
 
@@ -72,6 +72,20 @@ TEST(GaussianProcess, TellsNoiseFromTheFunction) {
   EXPECT_GT(process.noise(), 0.2);
   const Rows unseen = random_rows(rng, 200, 2);
   EXPECT_LT(unexplained(process, unseen, values_of(unseen, f)), 0.1);
+}
+
+/// Two features that matter, in a group of their own, are not lost among many that do not.
+TEST(GaussianProcess, LearnsWhichGroupMatters) {
+  std::cout << "seed " << seed << '\n';
+  Rng rng(seed, 4);
+  const auto f = [](const std::vector<double>& x) { return std::sin(3 * x[40]) * x[41]; };
+  const Rows seen = random_rows(rng, 100, 42), unseen = random_rows(rng, 200, 42);
+  const std::vector<double> values = values_of(seen, f), wanted = values_of(unseen, f);
+  const double together = unexplained(GaussianProcess(seen, values), unseen, wanted);
+  const double apart = unexplained(GaussianProcess(seen, values, {40, 2}), unseen, wanted);
+  std::cout << "unexplained: " << together << " as one group, " << apart << " as two\n";
+  EXPECT_LT(apart, 0.5);
+  EXPECT_LT(apart, 0.7 * together);
 }
 
 TEST(GaussianProcess, DoubtsWhatIsFarAway) {
