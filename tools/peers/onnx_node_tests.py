@@ -87,6 +87,9 @@ def wrapped(name, model, inputs, outputs):
         raise Unsuitable("a result of another type than float32")
     if x.ndim < 2 or y.ndim < 2 or x.shape[0] != y.shape[0] or x.size == 0 or y.size == 0:
         raise Unsuitable("images that are not along the first axis of input and result")
+    # A file that is read is a network as it is used: nothing is dropped, whatever it asks of a training.
+    if any(node.op_type == "Dropout" and len(node.input) > 2 for node in graph.node) and not numpy.array_equal(x, y):
+        raise Unsuitable("a result of chance")
     nodes = list(graph.node)
     constants = [t for t in graph.initializer]
     constants += [numpy_helper.from_array(array, of) for of, array in values.items() if of != images]
