@@ -13,6 +13,8 @@ namespace kasimir {
 namespace {
 
 // Judgements.
+/// Kernels that are drawn at random: fewer than other strategies take, since a regression knows how little it knows.
+constexpr std::size_t drawn_first = 8;
 /// Candidates among which the most promising is taken, and the share of them that is bred from what was trained.
 constexpr int candidates = 48;
 constexpr double share_bred = 0.5;
@@ -58,7 +60,7 @@ class Model {
       model.known_.scores.push_back(task.source.scores(parent.trial));
       model.accuracies_.push_back(parent.point.accuracy);
     }
-    if (model.accuracies_.size() < first_generation / 2) return std::nullopt;
+    if (model.accuracies_.size() < drawn_first / 2) return std::nullopt;
     for (const Parent& parent : newest) model.points_.push_back(parent.point);
     study::Point& reference = model.reference_;
     reference = task.history.original ? front_reference(*task.history.original) : model.points_.front();
@@ -154,7 +156,7 @@ Field field_for(const Task& task) {
 }
 
 Outcome<Idea> propose(const Task& task) {
-  if (task.history.parents.size() < first_generation) return random_strategy.propose(task);
+  if (task.history.parents.size() < drawn_first) return random_strategy.propose(task);
   const auto model = Model::of(task);
   if (!model) return random_strategy.propose(task);
   Field field = field_for(task);
