@@ -62,6 +62,7 @@ class Bench {
       if (!speed.ok()) {
         ++reasons_[speed.rejection().rule];
         fmt::print(stderr, "{} at {}: {}\n", kernel.name, load.site.str(), speed.rejection().str());
+        if (total.sites == total.compiled + 1) fmt::print(stderr, "{}", str(kernel));  // once, to be looked into
         continue;
       }
       const auto times = static_cast<double>(load.count);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the commands of docs/tutorial.md in its order, the search on less: tutorial.py KASIMIR.
 
-Blocks of `console` hold commands and what they print. Numbers and kernels' names may be others, lines may not; `...` stands
-for any lines, within a line for any characters (transcript.py)."""
+Blocks of `console` hold commands and what they print. Numbers, kernels' names and how many rows follow each other that
+are alike otherwise may differ, lines may not; `...` stands for any lines, within a line for any characters (transcript.py)."""
 
 import json
 import os
@@ -35,12 +35,14 @@ def blocks(text):
 
 
 def plain(lines):
-    """Without what differs from run to run, and without the width of columns."""
+    """Without what differs from run to run: numbers, the width of columns, how many alike rows a table has."""
     result = []
     for line in lines:
         line = re.sub(r"\bk_[0-9a-f]{8}\b", "KERNEL", line)
         line = re.sub(r"(?<![\w.])[-+]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?[kMGmu]?\b", "N", line)
-        result.append(re.sub(r"\s+", " ", line).strip())
+        line = re.sub(r"\s+", " ", line).strip()
+        if not result or line != result[-1]:
+            result.append(line)
     return trimmed(result)
 
 
