@@ -106,7 +106,8 @@ std::string counted(const study::Assignment& assignment) {
   for (const auto& [site, trial] : assignment) ++counts[trial];
   std::vector<std::string> parts;
   for (const auto& [trial, count] : counts)
-    parts.push_back(trial == 0 ? fmt::format("the original at {}", count) : fmt::format("trial {} at {}", trial, count));
+    parts.push_back(trial == 0 ? fmt::format("the original at {}", count)
+                               : fmt::format("trial {} at {}", trial, count));
   return join(parts, ", ");
 }
 
@@ -198,8 +199,8 @@ study::Proposal proposal_of(const Chosen& chosen, const Evaluator& evaluator) {
 /// Its trials begin as finalists. False: there is nothing to train.
 bool add_trials(study::Store& store, const std::vector<Chosen>& chosen, const Evaluator& evaluator) {
   for (const Chosen& one : chosen) {
-    const auto number = store.add_finalist(proposal_of(one, evaluator), evaluator.spec().ladder.finalist_seeds,
-                                           study::wall_clock());
+    const auto number =
+        store.add_finalist(proposal_of(one, evaluator), evaluator.spec().ladder.finalist_seeds, study::wall_clock());
     if (number) fmt::print("trial {}: {}\n", *number, counted(one.assignment));
   }
   return store.info().phase < study::rung_count;

@@ -364,7 +364,9 @@ void add_bench(CLI::App& app, Action& action) {
       ->add_option("--kernels", options->integers.kernels,
                    "integers: networks with a sampled kernel in place of the convolutions")
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "kernels: threads of both; sampler --check, strategies: the speed only")
+  command
+      ->add_option("--threads", options->threads,
+                   "kernels: threads of both; sampler --check, strategies: the speed only")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
   command->add_option("--check", options->check,

@@ -68,7 +68,8 @@ struct Bench {
     for (int trial = 1; trial <= options.trials; ++trial) {
       std::optional<Idea> idea;
       for (int i = 0; i < most_tries && !idea; ++i)
-        if (auto tried = strategy.propose({source, seed, trial, attempt++, history}); tried.ok()) idea = *std::move(tried);
+        if (auto tried = strategy.propose({source, seed, trial, attempt++, history}); tried.ok())
+          idea = *std::move(tried);
       if (!idea) {
         const auto any = source.drawn(attempt++);
         KASIMIR_CHECK(any.ok(), "the table has {} rows, and none is left", table.rows.size());
@@ -97,7 +98,8 @@ MeanOf mean_at(const std::vector<Curve>& curves, std::size_t trial) {
   double squares = 0;
   for (const Curve& curve : curves) squares += (curve[trial] - found.mean) * (curve[trial] - found.mean);
   if (curves.size() > 1)
-    found.half = 1.96 * std::sqrt(squares / static_cast<double>(curves.size() - 1) / static_cast<double>(curves.size()));
+    found.half =
+        1.96 * std::sqrt(squares / static_cast<double>(curves.size() - 1) / static_cast<double>(curves.size()));
   return found;
 }
 
@@ -131,8 +133,11 @@ void print(const BenchStrategies& options, const StrategyTable& table, const std
   Table rows(columns);
   for (std::size_t s = 0; s < chosen.size(); ++s) {
     const int reached = first_with(curves[s], goal);
-    nlohmann::json json{{"strategy", chosen[s]->name}, {"repeats", options.repeats}, {"rows", table.rows.size()},
-                        {"trials", options.trials},    {"trials_to_random", reached}};
+    nlohmann::json json{{"strategy", chosen[s]->name},
+                        {"repeats", options.repeats},
+                        {"rows", table.rows.size()},
+                        {"trials", options.trials},
+                        {"trials_to_random", reached}};
     std::vector<std::string> cells{std::string(chosen[s]->name)};
     for (const int mark : marks) {
       const MeanOf at = mean_at(curves[s], static_cast<std::size_t>(mark) - 1);
@@ -145,8 +150,9 @@ void print(const BenchStrategies& options, const StrategyTable& table, const std
     if (options.json) fmt::print("{}\n", json.dump());
   }
   if (options.json) return;
-  fmt::print("hypervolume of accuracy, MACs and parameters, share of that of all {} kernels, mean of {} repetitions\n\n{}",
-             table.rows.size(), options.repeats, rows.str());
+  fmt::print(
+      "hypervolume of accuracy, MACs and parameters, share of that of all {} kernels, mean of {} repetitions\n\n{}",
+      table.rows.size(), options.repeats, rows.str());
 }
 
 }  // namespace
@@ -155,8 +161,8 @@ int bench_strategies(const BenchStrategies& options) {
   if (options.table.empty() == options.study.empty())
     throw input_error("a table or a study is needed, and only one of them").note("--table FILE, or --study STUDY");
   StrategyTable table = options.study.empty()
-                                  ? StrategyTable::read(options.table)
-                                  : StrategyTable::from_study(study::Store::view(study::StudyPlace(options.study)));
+                            ? StrategyTable::read(options.table)
+                            : StrategyTable::from_study(study::Store::view(study::StudyPlace(options.study)));
   if (!options.write.empty()) {
     write_file(options.write, table.str());
     fmt::print("{} kernels written to {}\n", table.rows.size(), options.write);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kasimir/search_spec.h"
 #include "kasimir/sampler_source.h"
+#include "kasimir/search_spec.h"
 
 #include "kasimir/codegen/latency_model.h"
 #include "kasimir/data/split.h"
@@ -93,9 +93,9 @@ class Evaluator {
   Sampler sampler_;
   NetworkPlan original_;
   std::unique_ptr<TrainedKernels> trained_;  ///< of the study, for strategies that look into it
-  double original_seconds_ = 0;          ///< predicted, where the budget limits latency
-  ImageSet score_images_;                ///< what scores are computed on
-  std::unique_ptr<NativeBench> native_;  ///< nothing where latency is measured in eager PyTorch
+  double original_seconds_ = 0;              ///< predicted, where the budget limits latency
+  ImageSet score_images_;                    ///< what scores are computed on
+  std::unique_ptr<NativeBench> native_;      ///< nothing where latency is measured in eager PyTorch
 };
 
 }  // namespace kasimir

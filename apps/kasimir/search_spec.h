@@ -72,8 +72,8 @@ struct SearchSpec {
   /// Where from and text: the kernels of the first trials, before the strategy makes any.
   std::vector<std::pair<std::string, std::string>> seed_kernels;
   std::string train_kernels = "aten";  ///< or fused, auto (train/recipe.h)
-  std::vector<std::string> scores;  ///< zero-cost scores before the first rung (train/score.h)
-  double score_keep = 1;            ///< share of recent candidates that these leave to be trained; 1: all
+  std::vector<std::string> scores;     ///< zero-cost scores before the first rung (train/score.h)
+  double score_keep = 1;               ///< share of recent candidates that these leave to be trained; 1: all
   study::LadderConfig ladder;
 
   [[nodiscard]] nlohmann::json to_json() const;

@@ -74,8 +74,7 @@ SiteCosts::Found SiteCosts::found_at(const NetworkPlan& plan) const {
   const Model begin = begun_from(*original_, plan, {recipe_.seed, recipe_.device, {}});
   TrainObserver watch;
   watch.should_stop = [this] { return stop_.load() != study::go_on; };
-  const TrainResult trained =
-      train(plan, evaluator_.data(), split_, recipe_, watch, {.weights = &begin});
+  const TrainResult trained = train(plan, evaluator_.data(), split_, recipe_, watch, {.weights = &begin});
   if (trained.failed) return {1, 0, trained.failed->str()};
   if (trained.ok()) found.accuracy = trained.validation->accuracy;
   return found;
@@ -88,8 +87,8 @@ void SiteCosts::keep(const std::string& site, int trial, const Found& found) {
   } else if (trial == 0) {
     text = fmt::format("the original, trained on: accuracy {:.1f} %", 100 * found.accuracy);
   } else {
-    text = fmt::format("{} with the kernel of trial {}: accuracy {:.1f} %, {:.3f} of the original's latency", site, trial,
-                       100 * found.accuracy, found.latency);
+    text = fmt::format("{} with the kernel of trial {}: accuracy {:.1f} %, {:.3f} of the original's latency", site,
+                       trial, 100 * found.accuracy, found.latency);
   }
   study::Store::join(study_).add_event(study::wall_clock(), event_kind, text,
                                        {{"site", site},

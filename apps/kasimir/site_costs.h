@@ -28,8 +28,8 @@ struct SiteChoices {
 
 /// What each kernel costs at each site alone: the trained original with this one convolution replaced. Latency is that
 /// of the whole network beside the original's, as the search measures it. The drop is that of the validation accuracy
-/// after a short training, against the original after the same one. Each result is an event of the study as soon as it is
-/// there, so that nothing is measured twice.
+/// after a short training, against the original after the same one. Each result is an event of the study as soon as it
+/// is there, so that nothing is measured twice.
 class SiteCosts {
  public:
   /// @throws Error (input) if the study has no weights of the original.

@@ -9,8 +9,7 @@
 namespace kasimir {
 
 std::span<const Strategy> strategies() {
-  static const std::array all{random_strategy, evolution_strategy, nsga2_strategy, tree_strategy,
-                              surrogate_strategy};
+  static const std::array all{random_strategy, evolution_strategy, nsga2_strategy, tree_strategy, surrogate_strategy};
   return all;
 }
 

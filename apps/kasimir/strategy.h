@@ -20,8 +20,8 @@ struct Parent {
 
 /// What a strategy sees of a study. All candidates keep the budget.
 struct History {
-  std::vector<Parent> parents;            ///< the most accurate first
-  std::optional<study::Point> original;   ///< if it was trained already
+  std::vector<Parent> parents;           ///< the most accurate first
+  std::optional<study::Point> original;  ///< if it was trained already
 };
 
 /// A kernel and where it comes from.

@@ -32,9 +32,8 @@ Outcome<Idea> breed(const Task& task, std::string_view strategy, const ParentCho
   const double choice = rng.unit();
   if (task.history.parents.size() < first_generation || choice < share_random) return random_strategy.propose(task);
   const int first = parent(rng, std::nullopt);
-  auto idea = choice < share_random + share_crossed
-                  ? task.source.crossed(first, parent(rng, first), task.attempt)
-                  : task.source.mutated(first, task.attempt);
+  auto idea = choice < share_random + share_crossed ? task.source.crossed(first, parent(rng, first), task.attempt)
+                                                    : task.source.mutated(first, task.attempt);
   if (idea.ok()) idea->origin["strategy"] = strategy;
   return idea;
 }

@@ -6,9 +6,8 @@ namespace kasimir {
 namespace {
 
 Outcome<Idea> propose(const Task& task) {
-  return breed(task, "evolution", [&](Rng& rng, std::optional<int> other) {
-    return accurate_parent(task.history, rng, other);
-  });
+  return breed(task, "evolution",
+               [&](Rng& rng, std::optional<int> other) { return accurate_parent(task.history, rng, other); });
 }
 
 }  // namespace

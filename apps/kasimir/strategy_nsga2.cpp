@@ -17,7 +17,8 @@ constexpr std::size_t population_size = 32;
 /// Trials by front and loneliness: accuracy up, MACs and parameters down.
 std::vector<int> population_of(const History& history) {
   std::vector<study::Objectives> all;
-  for (const Parent& parent : history.parents) all.push_back({-parent.point.accuracy, parent.point.macs, parent.point.params});
+  for (const Parent& parent : history.parents)
+    all.push_back({-parent.point.accuracy, parent.point.macs, parent.point.params});
   std::vector<int> trials;
   for (const std::size_t index : study::by_preference(all)) {
     if (trials.size() == population_size) break;

@@ -18,8 +18,8 @@ constexpr std::size_t drawn_first = 8;
 /// Candidates among which the most promising is taken, and the share of them that is bred from what was trained.
 constexpr int candidates = 48;
 constexpr double share_bred = 0.5;
-/// Of them, by features alone, the ones that scores are computed of, where the study asks for scores: each takes a share
-/// of a second.
+/// Of them, by features alone, the ones that scores are computed of, where the study asks for scores: each takes a
+/// share of a second.
 constexpr std::size_t most_scored = 16;
 /// The newest trials that the regression knows: cubic in their number.
 constexpr std::size_t most_rows = 600;

@@ -78,8 +78,8 @@ StrategyTable StrategyTable::read(const std::filesystem::path& file) {
         table.original = point_from(json.at("original"));
         continue;
       }
-      table.rows.push_back(
-          {json.at("trial").get<int>(), point_from(json), json.at("kernel").get<std::string>(), json.value("beside", Json())});
+      table.rows.push_back({json.at("trial").get<int>(), point_from(json), json.at("kernel").get<std::string>(),
+                            json.value("beside", Json())});
     }
   } catch (const Json::exception& problem) {
     throw input_error("{}:{}: {}", file.string(), number, problem.what())

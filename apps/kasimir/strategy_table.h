@@ -14,8 +14,8 @@ struct StrategyTable {
   struct Row {
     int trial = 0;
     study::Point point;
-    std::string kernel;          ///< its text
-    nlohmann::json beside;       ///< scores and later rungs' accuracies, for whoever reads the file
+    std::string kernel;     ///< its text
+    nlohmann::json beside;  ///< scores and later rungs' accuracies, for whoever reads the file
   };
   nlohmann::json spec;  ///< of the study, as SearchSpec::to_json(), with `input`, `classes` and `command`
   study::Point original;
@@ -28,8 +28,8 @@ struct StrategyTable {
   [[nodiscard]] std::string str() const;
 };
 
-/// Gives rows of a table in place of kernels, each once: a drawn one is any that is left; one that is bred from a row is
-/// the row left whose features are nearest to those of the kernel that the sampler breeds.
+/// Gives rows of a table in place of kernels, each once: a drawn one is any that is left; one that is bred from a row
+/// is the row left whose features are nearest to those of the kernel that the sampler breeds.
 class TableSource final : public IdeaSource {
  public:
   /// All must outlive it. `breed` breeds from the table's rows by their trials.
@@ -63,7 +63,7 @@ class TableSource final : public IdeaSource {
   std::uint64_t seed_;
   std::vector<std::size_t> left_;
   std::map<int, Scores> scores_;  ///< by trial
-  std::vector<double> scale_;  ///< deviations of the features over the table, 0 where all are equal
+  std::vector<double> scale_;     ///< deviations of the features over the table, 0 where all are equal
 };
 
 }  // namespace kasimir

@@ -79,6 +79,7 @@ Outcome<Idea> propose(const Task& task) {
 
 }  // namespace
 
-const Strategy tree_strategy{"tree", "grows new ends on the beginnings of kernels that lie near the front", true, propose};
+const Strategy tree_strategy{"tree", "grows new ends on the beginnings of kernels that lie near the front", true,
+                             propose};
 
 }  // namespace kasimir

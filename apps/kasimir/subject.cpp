@@ -124,8 +124,7 @@ Subject subject_from_study(const SubjectOptions& options) {
   const Dataset& data = subject.data.emplace(load_dataset(spec.data, spec.load_options()));
   subject.network =
       std::make_unique<Network>(network_for_data(spec.network, spec.width, spec.norms, data, spec.reading).network);
-  subject.plan = trial_plan(trial, *subject.network,
-                            select_sites(*subject.network, {spec.replace, spec.keep}).replaced,
+  subject.plan = trial_plan(trial, *subject.network, select_sites(*subject.network, {spec.replace, spec.keep}).replaced,
                             [&](int number) { return store.trial(number).kernel; });
   subject.notes.emplace_back("network", subject.network->name());
   subject.notes.emplace_back("data", data.description);

@@ -23,8 +23,7 @@ NetworkPlan trial_plan(const study::Trial& trial, const Network& network, const 
     const auto found = std::ranges::find(sites, name, &SiteRef::name);
     if (found == sites.end())
       throw input_error("trial {}: network {} has no site {}", trial.number, network.name(), name);
-    if (number != 0)
-      plan.replaced.emplace(found->layer, std::pair(read(kernel_of(number), number), found->site));
+    if (number != 0) plan.replaced.emplace(found->layer, std::pair(read(kernel_of(number), number), found->site));
   }
   return plan;
 }

@@ -57,7 +57,8 @@ double log_share(double own, double original) { return std::log2(std::max(own, 1
 std::vector<std::string> feature_names(Catalog catalog) {
   std::vector<std::string> names;
   for (const Primitive* primitive : catalog) names.emplace_back(primitive->name);
-  for (const char* name : {"steps", "depth", "weighted", "shared", "narrowest", "reach_rows", "reach_columns", "levels", "global", "is_linear", "data_weights", "equivariant", "any_resolution", "macs", "params"})
+  for (const char* name : {"steps", "depth", "weighted", "shared", "narrowest", "reach_rows", "reach_columns", "levels",
+                           "global", "is_linear", "data_weights", "equivariant", "any_resolution", "macs", "params"})
     names.emplace_back(name);
   return names;
 }
@@ -87,8 +88,7 @@ Outcome<std::vector<double>> kernel_features(const Kernel& kernel, Catalog catal
        {number(kernel.steps.size()), number(wiring.depth), number(weighted), number(wiring.shared),
         std::log2(wiring.narrowest), reach(labels->reach_rows, site.h), reach(labels->reach_columns, site.w),
         number(labels->nonlinear_levels), number(labels->view.is_global), number(labels->is_linear),
-        number(labels->has_data_weights), number(labels->is_equivariant),
-        number(labels->is_independent_of_resolution),
+        number(labels->has_data_weights), number(labels->is_equivariant), number(labels->is_independent_of_resolution),
         log_share(own.macs.value_at(binding), dense * static_cast<double>(site.h * site.w)),
         log_share(own.params.value_at(binding), dense)})
     row.push_back(value);

@@ -32,7 +32,8 @@ std::optional<Rejection> regrow(const Sampler& sampler, const Kernel& parent, in
   Rng rng(sampler.seed() ^ stream, number);
   BrokenRules broken;
   for (int i = 0; i < options.most_tries; ++i) {
-    if (const std::int32_t rule = begin_with(growth, first, choice); rule != no_id) return Rejection{world.rule(rule), ""};
+    if (const std::int32_t rule = begin_with(growth, first, choice); rule != no_id)
+      return Rejection{world.rule(rule), ""};
     const int least = std::max(growth.limits().min_primitives, kept + std::max(growth.steps_to_end(), 1));
     if (least > growth.limits().max_primitives)
       return Rejection{"growth: the length is within its limits",

@@ -20,9 +20,10 @@ namespace {
 
 /// What the marginal likelihood chooses.
 struct Hyper {
-  std::vector<double> lengths;  ///< of each group's smooth part, in deviations of a feature times the root of their number
-  double linear = 0.3;          ///< share of the linear part; the others share the rest
-  double noise = 0.3;           ///< variance, the function's being 1
+  std::vector<double>
+      lengths;          ///< of each group's smooth part, in deviations of a feature times the root of their number
+  double linear = 0.3;  ///< share of the linear part; the others share the rest
+  double noise = 0.3;   ///< variance, the function's being 1
 };
 
 // Grids wide enough for both ends to be of no use. A judgement.
@@ -168,8 +169,8 @@ std::vector<Expected> GaussianProcess::predict(const std::vector<std::vector<dou
   const at::Tensor left = ((own - half.mul(half).sum(0)).clamp_min(0) * f.variance).sqrt().contiguous();
   std::vector<Expected> expected;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    expected.push_back({f.value_mean + f.value_scale * means.data_ptr<double>()[i],
-                        f.value_scale * left.data_ptr<double>()[i]});
+    expected.push_back(
+        {f.value_mean + f.value_scale * means.data_ptr<double>()[i], f.value_scale * left.data_ptr<double>()[i]});
   return expected;
 }
 

@@ -60,7 +60,8 @@ TEST(Hypervolume, IsTheUnionOfBoxes) {
 }
 
 TEST(Hypervolume, OfOnePointIsItsBox) {
-  EXPECT_DOUBLE_EQ(hypervolume(std::vector{Point{0.75, 1e6 / std::numbers::e, 1e4 / std::numbers::e}}, reference), 0.25);
+  EXPECT_DOUBLE_EQ(hypervolume(std::vector{Point{0.75, 1e6 / std::numbers::e, 1e4 / std::numbers::e}}, reference),
+                   0.25);
   EXPECT_EQ(hypervolume(std::vector{Point{0.5, 1e5, 1e3}}, reference), 0);
   EXPECT_EQ(hypervolume(std::vector{Point{0.9, 1e6, 1e3}}, reference), 0);
   EXPECT_EQ(hypervolume(std::vector<Point>{}, reference), 0);
@@ -87,7 +88,8 @@ TEST(ExpectedGain, IsTheMeanOverTheBelief) {
   Rng rng(seed, 2);
   for (int i = 0; i < 60; ++i) {
     const std::vector<Point> points = random_points(rng);
-    const Belief belief{0.45 + 0.1 * static_cast<double>(rng.below(6)), 0.02 + 0.05 * static_cast<double>(rng.below(4))};
+    const Belief belief{0.45 + 0.1 * static_cast<double>(rng.below(6)),
+                        0.02 + 0.05 * static_cast<double>(rng.below(4))};
     const double macs = std::exp2(17.5), params = std::exp2(10 + static_cast<double>(rng.below(5)));
     constexpr int parts = 4000;
     constexpr double width = 16.0 / parts;
@@ -95,8 +97,7 @@ TEST(ExpectedGain, IsTheMeanOverTheBelief) {
     for (int part = 0; part < parts; ++part) {
       const double z = -8 + (part + 0.5) * width;
       const double density = std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi);
-      mean += width * density *
-              expected_gain(points, reference, macs, params, {belief.mean + z * belief.deviation, 0});
+      mean += width * density * expected_gain(points, reference, macs, params, {belief.mean + z * belief.deviation, 0});
     }
     ASSERT_NEAR(expected_gain(points, reference, macs, params, belief), mean, 1e-5) << i;
   }

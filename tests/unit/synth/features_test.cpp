@@ -72,7 +72,7 @@ TEST(Features, AreFiniteForWhateverIsDrawn) {
     EXPECT_GE(primitives, 1);
     for (const auto& [name, value] : features) EXPECT_TRUE(std::isfinite(value)) << name;
     EXPECT_GE(features.at("steps"), features.at("depth"));
-    EXPECT_LE(features.at("macs"), -1 + 1e-9);    // the budget's upper ends are half of the convolution's
+    EXPECT_LE(features.at("macs"), -1 + 1e-9);  // the budget's upper ends are half of the convolution's
     EXPECT_LE(features.at("params"), -1 + 1e-9);
     if (::testing::Test::HasFailure()) return;
   }

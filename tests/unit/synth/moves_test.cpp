@@ -18,9 +18,7 @@ const Budget no_budget{{}, {}, {}};
 using testing::draw;
 using testing::expect_child;
 
-Sampler sampler_of(const Budget& budget, int least, int most) {
-  return testing::sampler_of(budget, least, most, seed);
-}
+Sampler sampler_of(const Budget& budget, int least, int most) { return testing::sampler_of(budget, least, most, seed); }
 
 Kernel read(const std::string& steps) { return parse_kernel("kernel k\n" + steps, catalog()); }
 

@@ -199,9 +199,10 @@ TEST_F(FinalistRecipe, SaysWhatIsWrong) {
   recipe.distill = 0.5;
   EXPECT_EQ(error(recipe), "2: recipe: distill is 0.5 without a teacher, needed are both or none");
   Model same(plan);
-  EXPECT_EQ(error(recipe, &same),
-            "2: the teacher resnet8 reads pixels with another mean and deviation than the network\n  train it on the same "
-            "part of the data");
+  EXPECT_EQ(
+      error(recipe, &same),
+      "2: the teacher resnet8 reads pixels with another mean and deviation than the network\n  train it on the same "
+      "part of the data");
   recipe.distill_temperature = 0;
   EXPECT_EQ(error(recipe, &same), "2: recipe: distill_temperature is 0, needed is above 0");
   recipe = small_recipe();
@@ -219,8 +220,8 @@ TEST(RecipeText, NamesWhatIsUsedOnly) {
   EXPECT_THAT(recipe.str(), ::testing::Not(::testing::HasSubstr("distilled")));
   recipe.average = 0.999;
   recipe.distill = 0.5;
-  EXPECT_THAT(recipe.str(), ::testing::EndsWith(
-                                ", weights averaged with decay 0.999, distilled with weight 0.5 at temperature 4"));
+  EXPECT_THAT(recipe.str(),
+              ::testing::EndsWith(", weights averaged with decay 0.999, distilled with weight 0.5 at temperature 4"));
 }
 
 }  // namespace

@@ -142,8 +142,8 @@ TEST_F(Supernets, HandOverToTrainingWithInheritedWeightsAndSteps) {
   recipe.crop_padding = 1;
   recipe.flip = false;
   const Split split{range(0, 192), range(192, 256)};
-  const TrainResult further =
-      kasimir::train(derived.made.plan(), data, split, recipe, {}, {.weights = &inherited, .quantization = derived.quantization});
+  const TrainResult further = kasimir::train(derived.made.plan(), data, split, recipe, {},
+                                             {.weights = &inherited, .quantization = derived.quantization});
   ASSERT_TRUE(further.ok());
   EXPECT_LT(further.validation->loss, inherited.evaluate(data.train, split.validation).loss);
   const Quantization after = further.model->quantization();
