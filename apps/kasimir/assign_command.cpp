@@ -43,8 +43,7 @@ void check_finished(const study::Store& store, const std::string& study) {
     return trial.state == study::TrialState::running && study::is_assignment(trial.kernel);
   });
   if (phase < study::rung_count && !assigning)
-    throw input_error("study {} is not finished: it works on rung {}", study,
-                      study::name_of(static_cast<study::Rung>(phase)))
+    throw input_error("study {} is not finished: it works on {}", study, study::phase_text(phase))
         .note("let the `kasimir search` that made it go on to its end first");
 }
 
@@ -185,14 +184,12 @@ study::Proposal proposal_of(const Chosen& chosen, const Evaluator& evaluator) {
   if (chosen.latency > 0)
     proposal.origin.update({{"predicted latency", chosen.latency}, {"predicted drop of accuracy", chosen.drop}});
   const auto& sites = evaluator.selection().replaced;
-  const study::Counts before = counts_at({&evaluator.network(), {}}, sites);
-  const LayerCost total = evaluator.network().cost();
+  const HostCosts host(evaluator.network(), sites);
   proposal.replaced = counts_at(evaluator.plan_of(trial), sites);
-  proposal.network = {total.macs - before.macs + proposal.replaced.macs,
-                      total.params - before.params + proposal.replaced.params};
+  proposal.network = host.with(proposal.replaced);
   proposal.budget_use = {
-      {"macs", static_cast<double>(proposal.replaced.macs) / static_cast<double>(before.macs)},
-      {"params", static_cast<double>(proposal.replaced.params) / static_cast<double>(before.params)}};
+      {"macs", static_cast<double>(proposal.replaced.macs) / static_cast<double>(host.replaced.macs)},
+      {"params", static_cast<double>(proposal.replaced.params) / static_cast<double>(host.replaced.params)}};
   return proposal;
 }
 

@@ -39,10 +39,8 @@ struct Place {
                              json.at("input").at(2).get<std::int64_t>()},
                             json.at("classes").get<std::int64_t>())),
         selection(select_sites(network, {spec.replace, spec.keep})),
-        host{network.cost(), {}},
-        sampler(catalog(), site_loads(selection.replaced), spec.sample_options(), spec.seed) {
-    for (const SiteRef& site : selection.replaced) host.replaced += site.cost;
-  }
+        host(network, selection.replaced),
+        sampler(catalog(), site_loads(selection.replaced), spec.sample_options(), spec.seed) {}
 };
 
 /// The share of the whole table's hypervolume after each trial.
@@ -55,9 +53,8 @@ struct Bench {
   study::Point reference;
   double whole = 1;
 
-  Curve run(const Strategy& strategy, int repeat, SampleMemory& memory, TrainedKernels& trained,
-            const std::map<int, std::string>& texts) const {
-    SamplerSource breed(place.sampler, memory, trained, {[&](int trial) { return texts.at(trial); }, {}, {}});
+  Curve run(const Strategy& strategy, int repeat, SampleMemory& memory, TrainedKernels& trained) const {
+    SamplerSource breed(place.sampler, memory, trained, table.facts());
     const std::uint64_t seed = mix_bits(options.seed * 1'000'003 + static_cast<std::uint64_t>(repeat));
     TableSource source(table, breed, seed);
     History history;
@@ -173,12 +170,10 @@ int bench_strategies(const BenchStrategies& options) {
   if (options.without_scores) table.spec.erase("scores");
   set_threads(1);
   const Place place(table.spec);
-  std::map<int, std::string> texts;
   TrainedKernels trained(catalog(), place.selection.replaced.front().site, place.host);
   std::vector<study::Point> all;
   for (const StrategyTable::Row& row : table.rows) {
-    texts[row.trial] = row.kernel;
-    trained.of(row.trial, [&](int trial) { return texts.at(trial); });
+    trained.of(row.trial, table.facts());
     all.push_back(row.point);
   }
   Bench bench{table, options, place, front_reference(table.original)};
@@ -195,7 +190,7 @@ int bench_strategies(const BenchStrategies& options) {
     for (std::size_t s = 0; s < chosen.size(); ++s)
       for (std::size_t r = 0; r < curves[s].size(); ++r)
         if (job++ % threads == thread) {
-          curves[s][r] = bench.run(*chosen[s], static_cast<int>(r), memory, own, texts);
+          curves[s][r] = bench.run(*chosen[s], static_cast<int>(r), memory, own);
           if (thread == 0) fmt::print(stderr, "{}, repetition {}\n", chosen[s]->name, r + 1);
         }
   });

@@ -26,7 +26,7 @@ std::string_view kind_name(ParamKind kind) {
     case ParamKind::shape:
       return "axes with sizes";
   }
-  return "";
+  KASIMIR_CHECK(false, "parameter of kind {}", static_cast<int>(kind));
 }
 
 std::vector<Record> primitives() {

@@ -18,6 +18,15 @@ constexpr std::int64_t images_for_norms = 256;
 
 }  // namespace
 
+void add_norms_option(CLI::App& app, Norms& norms) {
+  app.add_option_function<std::string>(
+         "--norms", [&norms](const std::string& word) { norms = word == "keep" ? Norms::keep : Norms::restore; },
+         "of an ONNX file whose batch norms have become part of its convolutions: restore puts new ones behind them, "
+         "which change nothing before the first training step; keep does not")
+      ->check(CLI::IsMember({"restore", "keep"}))
+      ->default_str("restore");
+}
+
 DataNetwork network_for_data(const std::string& name, double width, Norms norms, const Dataset& data,
                              const DataOptions& reading) {
   const ImageSet& images = data.train;

@@ -18,9 +18,8 @@ constexpr double fine_tuning_rate = 0.02;
 
 /// What to do with an ONNX file whose batch norms have become part of its convolutions.
 enum class Norms : std::uint8_t { restore, keep };
-constexpr const char* norms_help =
-    "of an ONNX file whose batch norms have become part of its convolutions: restore puts new ones behind them, which "
-    "change nothing before the first training step; keep does not";
+/// `--norms restore|keep`, with what it means.
+void add_norms_option(CLI::App& app, Norms& norms);
 
 /// A network for images and classes of a data set.
 struct DataNetwork {

@@ -3,6 +3,7 @@
 
 #include "kasimir/base/error.h"
 #include "kasimir/base/text.h"
+#include "kasimir/train/batches.h"
 
 #include <algorithm>
 #include <array>
@@ -10,13 +11,6 @@
 #include <utility>
 
 namespace kasimir {
-
-namespace {
-
-/// Smaller deviations count as this one (Model::set_normalisation).
-constexpr double smallest_scale = 1e-3;
-
-}  // namespace
 
 std::int64_t parse_memory(const std::string& text) {
   constexpr std::array units{std::pair{"KiB", 1024.0},       std::pair{"MiB", 1048576.0},
@@ -62,10 +56,10 @@ std::optional<ChannelStatistics> DataOptions::own_scale(int channels) const {
         .note("a network reads (pixel - mean) / deviation, pixels from 0 to 1: 0 and 1 leave them as they are");
   if (pixel_mean.empty()) return std::nullopt;
   const auto finite = [](double number) { return std::isfinite(number); };
-  const auto usable = [](double number) { return std::isfinite(number) && number >= smallest_scale; };
+  const auto usable = [](double number) { return std::isfinite(number) && number >= smallest_deviation; };
   if (!std::ranges::all_of(pixel_mean, finite) || !std::ranges::all_of(pixel_deviation, usable))
     throw input_error("--pixel-mean {} --pixel-deviation {}: needed are finite numbers, deviations of at least {}",
-                      fmt::join(pixel_mean, ","), fmt::join(pixel_deviation, ","), smallest_scale);
+                      fmt::join(pixel_mean, ","), fmt::join(pixel_deviation, ","), smallest_deviation);
   const auto for_channels = [&](const char* option, std::vector<double> numbers) {
     const auto wanted = static_cast<std::size_t>(channels);
     if (numbers.size() != 1 && numbers.size() != wanted)

@@ -52,8 +52,6 @@ bool original_is_trained(const study::Store& store) {
   });
 }
 
-std::int64_t whole(double value) { return static_cast<std::int64_t>(value + 0.5); }
-
 }  // namespace
 
 std::filesystem::path weights_path(const study::StudyPlace& study, int trial, int repetition) {
@@ -79,10 +77,8 @@ Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
       latency_limit_(Budget::parse(spec_.budget).latency),
       sampler_(catalog(), site_loads(selection_.replaced), spec_.sample_options(), spec_.seed),
       original_{&made_.network, {}} {
-  LayerCost replaced;
-  for (const SiteRef& site : selection_.replaced) replaced += site.cost;
   trained_ = std::make_unique<TrainedKernels>(catalog(), selection_.replaced.front().site,
-                                              HostCosts{made_.network.cost(), replaced});
+                                              HostCosts(made_.network, selection_.replaced));
   if (data_.target == TargetKind::masks)
     throw input_error("the targets of data set {} are masks, and networks here give one vector for each image",
                       data_.name)
@@ -196,15 +192,13 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
 }
 
 study::Proposal Evaluator::proposal(const Sampled& sampled, nlohmann::json origin) const {
-  const LayerCost& total = trained_->host().total;
   const LayerCost& replaced = trained_->host().replaced;
   study::Proposal proposal;
   proposal.kernel = str(sampled.kernel);
   proposal.hash = fmt::format("{:016x}", sampled.label.fingerprint);
   proposal.origin = std::move(origin);
-  proposal.replaced = {whole(sampled.cost.total_macs), whole(sampled.cost.total_params)};
-  proposal.network = {total.macs - replaced.macs + proposal.replaced.macs,
-                      total.params - replaced.params + proposal.replaced.params};
+  proposal.replaced = counts_of(sampled);
+  proposal.network = trained_->host().with(proposal.replaced);
   proposal.budget_use = {{"macs", sampled.cost.total_macs / static_cast<double>(replaced.macs)},
                          {"params", sampled.cost.total_params / static_cast<double>(replaced.params)},
                          {"global", sampled.label.view.is_global}};
@@ -235,11 +229,8 @@ std::unique_ptr<study::Store> Evaluator::seen_study() const {
 
 History Evaluator::history(const study::Store& store) {
   History seen;
-  std::map<int, study::Counts> networks;
-  for (const study::Trial& trial : store.trials()) networks[trial.number] = trial.network;
   for (const study::RungResult& result : store.results(study::Rung::quick)) {
-    const study::Counts& network = networks.at(result.trial);
-    const study::Point point{result.accuracy, static_cast<double>(network.macs), static_cast<double>(network.params)};
+    const study::Point point = point_of(result.accuracy, result.network);
     if (result.trial == 0)
       seen.original = point;
     else

@@ -61,18 +61,7 @@ std::pair<int, int> parse_range(const std::string& text) {
   return {static_cast<int>(*low), static_cast<int>(*high)};
 }
 
-Shape3 parse_input(const std::string& text) {
-  if (text.empty()) return {};
-  const auto parts = split(text, 'x');
-  Shape3 shape;
-  if (parts.size() == 3) {
-    shape = {parse_integer(parts[0]).value_or(0), parse_integer(parts[1]).value_or(0),
-             parse_integer(parts[2]).value_or(0)};
-  }
-  if (shape.c < 1 || shape.h < 1 || shape.w < 1)
-    throw input_error("`{}` is no image size; write CHANNELSxHEIGHTxWIDTH such as 3x32x32", text);
-  return shape;
-}
+Shape3 parse_input(const std::string& text) { return text.empty() ? Shape3{} : Shape3::parse(text); }
 
 std::string own_command() {
   auto words = split(read_file("/proc/self/cmdline"), '\0');

@@ -29,7 +29,6 @@ struct QuantizeCommand {
   std::vector<std::string> places;  ///< [STUDY] FOLDER
   SubjectOptions subject;
   std::string data = "fashion-mnist";
-  std::string norms = "restore";
   BitWishes bits;
   std::string range = "mse";
   int images = 512;                 ///< to calibrate on and to estimate statistics from
@@ -60,7 +59,6 @@ class Quantizing {
       load.train_limit = options.train_limit;
       load.seed = of.common.seed;
       data_ = load_dataset(options.data, load);
-      of.norms = options.norms == "keep" ? Norms::keep : Norms::restore;
       subject_ = subject_for_data(of, data_);
     } else {
       of.study = options.places[0];
@@ -352,9 +350,7 @@ void add_quantize(CLI::App& app, Action& action) {
   command->add_option(
       "--float-rate", options->float_rate,
       fmt::format("its learning rate (default {}; {} for an ONNX file)", default_float_rate, fine_tuning_rate));
-  command->add_option("--norms", options->norms, norms_help)
-      ->check(CLI::IsMember({"restore", "keep"}))
-      ->capture_default_str();
+  add_norms_option(*command, options->subject.norms);
   command->add_option("--bits", options->bits.all, "of all places: 8, or w4a8 for weights and activations apart")
       ->capture_default_str();
   command->add_option("--edge-bits", options->bits.edges, "of the first and the last place")->capture_default_str();

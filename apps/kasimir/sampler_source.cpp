@@ -5,6 +5,7 @@
 #include "kasimir/synth/moves.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kasimir {
 namespace {
@@ -22,6 +23,18 @@ std::vector<std::string> step_texts(const Kernel& kernel) {
 
 }  // namespace
 
+HostCosts::HostCosts(const Network& network, const std::vector<SiteRef>& sites) : total(network.cost()) {
+  for (const SiteRef& site : sites) replaced += site.cost;
+}
+
+study::Counts HostCosts::with(const study::Counts& kernels) const {
+  return {total.macs - replaced.macs + kernels.macs, total.params - replaced.params + kernels.params};
+}
+
+study::Counts counts_of(const Sampled& sampled) {
+  return {std::llround(sampled.cost.total_macs), std::llround(sampled.cost.total_params)};
+}
+
 Scores in_order(const std::vector<study::ScoreRow>& scores, const std::vector<std::string>& names) {
   Scores ordered;
   for (const std::string& name : names) {
@@ -31,13 +44,14 @@ Scores in_order(const std::vector<study::ScoreRow>& scores, const std::vector<st
   return ordered;
 }
 
-const TrainedKernels::Facts& TrainedKernels::of(int trial, const std::function<std::string(int)>& text) {
+const TrainedKernels::Facts& TrainedKernels::of(int trial, const StudyFacts& study) {
   const auto found = facts_.find(trial);
   if (found != facts_.end()) return found->second;
-  Kernel kernel = parse_kernel(text(trial), catalog_, fmt::format("trial {}", trial));
+  Kernel kernel = parse_kernel(study.text(trial), catalog_, fmt::format("trial {}", trial));
   std::vector<std::string> steps = step_texts(kernel);
   std::optional<std::vector<double>> row = features(kernel);
-  return facts_.emplace(trial, Facts{std::move(kernel), std::move(steps), std::move(row)}).first->second;
+  return facts_.emplace(trial, Facts{std::move(kernel), std::move(steps), std::move(row), study.scores(trial)})
+      .first->second;
 }
 
 std::optional<std::vector<double>> TrainedKernels::features(const Kernel& kernel) const {
@@ -77,12 +91,7 @@ Outcome<Idea> SamplerSource::regrown(int trial, int kept, std::uint64_t attempt)
 }
 
 study::Point SamplerSource::counts(const Idea& idea) {
-  const HostCosts& host = trained_->host();
-  const auto with = [](std::int64_t total, std::int64_t replaced, double kernel) {
-    return static_cast<double>(total - replaced) + kernel;
-  };
-  return {0, with(host.total.macs, host.replaced.macs, idea.sampled.cost.total_macs),
-          with(host.total.params, host.replaced.params, idea.sampled.cost.total_params)};
+  return point_of(0, trained_->host().with(counts_of(idea.sampled)));
 }
 
 }  // namespace kasimir

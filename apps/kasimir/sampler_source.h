@@ -3,7 +3,7 @@
 
 #include "kasimir/strategy.h"
 
-#include "kasimir/network/layer.h"
+#include "kasimir/network/sites.h"
 #include "kasimir/study/scores.h"
 
 #include <map>
@@ -14,6 +14,20 @@ namespace kasimir {
 struct HostCosts {
   LayerCost total;
   LayerCost replaced;  ///< of the convolutions that a kernel replaces
+
+  HostCosts(const Network& network, const std::vector<SiteRef>& sites);
+  /// The whole network's, where its kernels together have these.
+  [[nodiscard]] study::Counts with(const study::Counts& kernels) const;
+};
+
+/// Of the kernels of a candidate, over all its sites.
+study::Counts counts_of(const Sampled& sampled);
+
+/// What a study knows of its trials, which never changes, and would know of others.
+struct StudyFacts {
+  std::function<std::string(int trial)> text;  ///< the kernel
+  std::function<Scores(int trial)> scores;
+  std::function<Scores(const Kernel& kernel)> score;
 };
 
 /// What strategies ask of kernels that were trained, worked out once.
@@ -23,13 +37,12 @@ class TrainedKernels {
     Kernel kernel;
     std::vector<std::string> steps;
     std::optional<std::vector<double>> features;
+    Scores scores;
   };
-  /// `text` gives a trial's kernel as text, `counts` the MACs and parameters of the network with it.
   TrainedKernels(Catalog catalog, const Site& site, const HostCosts& host)
       : catalog_(catalog), site_(site), host_(host) {}
 
-  /// @pre the texts of a trial are always the same
-  const Facts& of(int trial, const std::function<std::string(int)>& text);
+  const Facts& of(int trial, const StudyFacts& study);
   /// Nothing where the kernel has none.
   [[nodiscard]] std::optional<std::vector<double>> features(const Kernel& kernel) const;
   [[nodiscard]] const HostCosts& host() const { return host_; }
@@ -39,13 +52,6 @@ class TrainedKernels {
   Site site_;
   HostCosts host_;
   std::map<int, Facts> facts_;
-};
-
-/// What a study knows of its trials, and would know of others.
-struct StudyFacts {
-  std::function<std::string(int trial)> text;  ///< the kernel
-  std::function<Scores(int trial)> scores;
-  std::function<Scores(const Kernel& kernel)> score;
 };
 
 /// By these names.
@@ -62,19 +68,19 @@ class SamplerSource final : public IdeaSource {
   Outcome<Idea> mutated(int trial, std::uint64_t attempt) override;
   Outcome<Idea> crossed(int first, int second, std::uint64_t attempt) override;
   Outcome<Idea> regrown(int trial, int kept, std::uint64_t attempt) override;
-  const std::vector<std::string>& steps(int trial) override { return trained_->of(trial, study_.text).steps; }
+  const std::vector<std::string>& steps(int trial) override { return trained_->of(trial, study_).steps; }
   const std::optional<std::vector<double>>& features(int trial) override {
-    return trained_->of(trial, study_.text).features;
+    return trained_->of(trial, study_).features;
   }
   std::optional<std::vector<double>> features(const Idea& idea) override {
     return trained_->features(idea.sampled.kernel);
   }
-  Scores scores(int trial) override { return study_.scores(trial); }
+  const Scores& scores(int trial) override { return trained_->of(trial, study_).scores; }
   Scores scores(const Idea& idea) override { return study_.score(idea.sampled.kernel); }
   study::Point counts(const Idea& idea) override;
 
  private:
-  [[nodiscard]] const Kernel& kernel(int trial) { return trained_->of(trial, study_.text).kernel; }
+  [[nodiscard]] const Kernel& kernel(int trial) { return trained_->of(trial, study_).kernel; }
   [[nodiscard]] Outcome<Idea> bred(std::uint64_t attempt, const char* move, const std::vector<int>& parents) const;
 
   const Sampler* sampler_;

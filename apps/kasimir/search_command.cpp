@@ -32,7 +32,6 @@ struct SearchCommand {
   int quick_images = -1;
   int full_epochs = 0;
   std::optional<double> learning_rate;
-  std::string norms = "restore";
   int workers = 0;
   std::vector<std::string> seed_kernels;
   bool log_json = false;
@@ -45,7 +44,6 @@ SearchSpec finish_spec(const SearchCommand& options) {
   spec.network = options.common.network;
   // Workers and later runs may start elsewhere.
   if (is_onnx_file(spec.network)) spec.network = std::filesystem::absolute(spec.network).string();
-  spec.norms = options.norms == "keep" ? Norms::keep : Norms::restore;
   if (is_onnx_file(spec.network)) spec.learning_rate = fine_tuning_rate;
   if (options.learning_rate) spec.learning_rate = *options.learning_rate;
   spec.width = options.common.width;
@@ -180,9 +178,7 @@ void add_training_options(CLI::App& command, SearchCommand& options) {
   command.add_option("--learning-rate", options.learning_rate,
                      fmt::format("highest rate of the one-cycle schedule (default {}; {} for an ONNX file)",
                                  options.spec.learning_rate, fine_tuning_rate));
-  command.add_option("--norms", options.norms, norms_help)
-      ->check(CLI::IsMember({"restore", "keep"}))
-      ->capture_default_str();
+  add_norms_option(command, options.spec.norms);
   command.add_option("--batch", options.spec.batch, "images per step")->capture_default_str();
   command.add_option("--label-smoothing", options.spec.label_smoothing, "0 to 1")->capture_default_str();
   command
@@ -221,7 +217,7 @@ void add_training_options(CLI::App& command, SearchCommand& options) {
       .add_option("--train-kernels", options.spec.train_kernels,
                   "what computes kernels and their gradients on the processor: aten, stage by stage; fused, compiled C "
                   "where it can be had; auto, what is measured to be faster, in trainings that are long enough for it")
-      ->check(CLI::IsMember({"aten", "fused", "auto"}))
+      ->check(CLI::IsMember(kernel_training_names()))
       ->capture_default_str();
 }
 

@@ -22,6 +22,10 @@ const Strategy& strategy_named(std::string_view name) {
   throw input_error("unknown strategy `{}`, {}", name, suggestion(name, known));
 }
 
+study::Point point_of(double accuracy, const study::Counts& network) {
+  return {accuracy, static_cast<double>(network.macs), static_cast<double>(network.params)};
+}
+
 study::Point front_reference(const study::Point& original) {
   return {original.accuracy - front_depth, original.macs, original.params};
 }

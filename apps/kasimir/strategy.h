@@ -50,7 +50,7 @@ class IdeaSource {
   virtual const std::optional<std::vector<double>>& features(int trial) = 0;
   virtual std::optional<std::vector<double>> features(const Idea& idea) = 0;
   /// Empty where the study asks for none.
-  virtual Scores scores(int trial) = 0;
+  virtual const Scores& scores(int trial) = 0;
   virtual Scores scores(const Idea& idea) = 0;  ///< computed anew: takes a share of a second
   /// MACs and parameters of the network with it; the accuracy is not known.
   virtual study::Point counts(const Idea& idea) = 0;
@@ -84,6 +84,8 @@ inline constexpr std::size_t first_generation = 16;
 /// Of accuracies, only what is at most this far below the original's counts for a front: nobody wants a kernel that
 /// loses more. A judgement.
 inline constexpr double front_depth = 0.1;
+study::Point point_of(double accuracy, const study::Counts& network);
+
 /// The reference of hypervolumes: the original's counts, and that accuracy.
 study::Point front_reference(const study::Point& original);
 

@@ -2,7 +2,7 @@
 #include "kasimir/strategy_table.h"
 
 #include "kasimir/base/files.h"
-#include "kasimir/study/scores.h"
+#include "kasimir/study/summary.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,10 +26,9 @@ study::Point point_from(const Json& json) {
 /// What later rungs and scores say of trials.
 std::map<int, Json> facts_beside(const study::Store& store) {
   std::map<int, Json> beside;
-  for (const study::RungResult& result : store.results(study::Rung::quick))
-    for (const study::Job& job : store.jobs_of(result.trial))
-      for (const study::ScoreRow& score : study::scores_in(job.result))
-        if (score.value) beside[result.trial]["scores"][score.name] = *score.value;
+  for (const study::TrialSummary& trial : study::summaries(store))
+    for (const study::ScoreRow& score : trial.scores)
+      if (score.value) beside[trial.number]["scores"][score.name] = *score.value;
   for (const study::Rung rung : {study::Rung::longer, study::Rung::full})
     for (const study::RungResult& result : store.results(rung))
       beside[result.trial][std::string(study::name_of(rung))] = result.accuracy;
@@ -41,19 +40,15 @@ std::map<int, Json> facts_beside(const study::Store& store) {
 StrategyTable StrategyTable::from_study(const study::Store& store) {
   StrategyTable table;
   table.spec = store.info().spec;
-  std::map<int, study::Trial> trials;
-  for (const study::Trial& trial : store.trials()) trials[trial.number] = trial;
   std::map<int, Json> beside = facts_beside(store);
   bool has_original = false;
   for (const study::RungResult& result : store.results(study::Rung::quick)) {
-    const study::Trial& trial = trials.at(result.trial);
-    const study::Point point{result.accuracy, static_cast<double>(trial.network.macs),
-                             static_cast<double>(trial.network.params)};
+    const study::Point point = point_of(result.accuracy, result.network);
     if (result.trial == 0) {
       table.original = point;
       has_original = true;
     } else {
-      table.rows.push_back({result.trial, point, trial.kernel, beside[result.trial]});
+      table.rows.push_back({result.trial, point, store.trial(result.trial).kernel, beside[result.trial]});
     }
   }
   if (!has_original || table.rows.empty())
@@ -86,6 +81,7 @@ StrategyTable StrategyTable::read(const std::filesystem::path& file) {
         .note("a table has one JSON object per line, as `kasimir bench strategies --study STUDY --write FILE` writes");
   }
   if (table.rows.empty()) throw input_error("{} has no kernels", file.string());
+  std::ranges::sort(table.rows, {}, &Row::trial);
   return table;
 }
 
@@ -101,17 +97,31 @@ std::string StrategyTable::str() const {
   return text;
 }
 
+const StrategyTable::Row& StrategyTable::row_of(int trial) const {
+  const auto found = std::ranges::lower_bound(rows, trial, {}, &Row::trial);
+  KASIMIR_CHECK(found != rows.end() && found->trial == trial, "the table has no trial {}", trial);
+  return *found;
+}
+
+StudyFacts StrategyTable::facts() const {
+  return {[this](int trial) { return row_of(trial).kernel; },
+          [this](int trial) {
+            const Json& beside = row_of(trial).beside;
+            const Json known = beside.is_object() ? beside.value("scores", Json::object()) : Json::object();
+            Scores scores;
+            for (const auto& name : spec.value("scores", std::vector<std::string>{}))
+              scores.push_back(known.contains(name) ? std::optional(known.at(name).get<double>()) : std::nullopt);
+            return scores;
+          },
+          [](const Kernel&) { return Scores{}; }};
+}
+
 TableSource::TableSource(const StrategyTable& table, SamplerSource& breed, std::uint64_t seed)
     : table_(&table), breed_(&breed), seed_(seed) {
   std::vector<double> sum, squares;
   double count = 0;
-  const auto asked = table.spec.value("scores", std::vector<std::string>{});
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     left_.push_back(i);
-    const Json known = table.rows[i].beside.is_object() ? table.rows[i].beside.value("scores", Json::object()) : Json();
-    Scores& scores = scores_[table.rows[i].trial];
-    for (const std::string& name : asked)
-      scores.push_back(known.contains(name) ? std::optional(known.at(name).get<double>()) : std::nullopt);
     const auto& row = breed.features(table.rows[i].trial);
     if (!row) continue;
     sum.resize(row->size());
@@ -165,8 +175,6 @@ Outcome<Idea> TableSource::nearest(const Outcome<Idea>& bred) const {
   if (!found) return Rejection{"table: some row is left", ""};
   return idea_of(*found);
 }
-
-Scores TableSource::scores(int trial) { return scores_.at(trial); }
 
 study::Point TableSource::counts(const Idea& idea) {
   study::Point point = row(idea).point;

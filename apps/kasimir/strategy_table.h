@@ -26,6 +26,11 @@ struct StrategyTable {
   /// @throws Error (input) with file and line.
   static StrategyTable read(const std::filesystem::path& file);
   [[nodiscard]] std::string str() const;
+  /// What it holds of its rows; no kernel is scored anew. The table must outlive it.
+  [[nodiscard]] StudyFacts facts() const;
+
+ private:
+  [[nodiscard]] const Row& row_of(int trial) const;
 };
 
 /// Gives rows of a table in place of kernels, each once: a drawn one is any that is left; one that is bred from a row
@@ -46,7 +51,7 @@ class TableSource final : public IdeaSource {
   const std::vector<std::string>& steps(int trial) override { return breed_->steps(trial); }
   const std::optional<std::vector<double>>& features(int trial) override { return breed_->features(trial); }
   std::optional<std::vector<double>> features(const Idea& idea) override { return features(row(idea).trial); }
-  Scores scores(int trial) override;
+  const Scores& scores(int trial) override { return breed_->scores(trial); }
   Scores scores(const Idea& idea) override { return scores(row(idea).trial); }
   study::Point counts(const Idea& idea) override;
 
@@ -62,8 +67,7 @@ class TableSource final : public IdeaSource {
   SamplerSource* breed_;
   std::uint64_t seed_;
   std::vector<std::size_t> left_;
-  std::map<int, Scores> scores_;  ///< by trial
-  std::vector<double> scale_;     ///< deviations of the features over the table, 0 where all are equal
+  std::vector<double> scale_;  ///< deviations of the features over the table, 0 where all are equal
 };
 
 }  // namespace kasimir

@@ -99,15 +99,13 @@ nlohmann::json value_json(const std::optional<T>& value) {
 }
 
 nlohmann::ordered_json labels_json(const Labels& labels) {
-  return {{"mixing", labels.view.mixes_channels},
-          {"neighbourhood", labels.view.sees_neighbourhood},
-          {"global", labels.view.is_global},
-          {"linear", labels.is_linear},  // names a primitive: a label
-          {"data_weights", labels.has_data_weights},
-          {"equivariant", labels.is_equivariant},
-          {"any_resolution", labels.is_independent_of_resolution},
-          {"levels", labels.nonlinear_levels},
-          {"reach", std::max(labels.reach_rows, labels.reach_columns)}};
+  using enum LabelName;
+  nlohmann::ordered_json json;
+  for (const LabelName label : {mixing, neighbourhood, global, linear, data_weights, equivariant, any_resolution})
+    json[std::string(name_of(label))] = value_of(label, labels) != 0;
+  for (const LabelName label : {levels, reach})
+    json[std::string(name_of(label))] = static_cast<std::int64_t>(value_of(label, labels));
+  return json;
 }
 
 void print_json(const Row& row) {

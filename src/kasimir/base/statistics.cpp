@@ -84,36 +84,6 @@ std::vector<Pair> paired(const std::vector<double>& a, const std::vector<double>
   return pairs;
 }
 
-/// The continued fraction of the incomplete beta function, by Lentz's method (Press et al., "Numerical Recipes", third
-/// edition, section 6.4).
-double beta_fraction(double a, double b, double x) {
-  constexpr double tiny = 1e-300;
-  const auto away = [](double value) { return std::abs(value) < tiny ? tiny : value; };
-  double c = 1;
-  double d = 1 / away(1 - (a + b) * x / (a + 1));
-  double value = d;
-  for (int m = 1; m <= 1000; ++m) {
-    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-    d = 1 / away(1 + even * d);
-    c = away(1 + even / c);
-    value *= d * c;
-    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-    d = 1 / away(1 + odd * d);
-    c = away(1 + odd / c);
-    value *= d * c;
-    if (std::abs(d * c - 1) < 1e-15) break;
-  }
-  return value;
-}
-
-/// The regularised incomplete beta function.
-double beta_share(double a, double b, double x) {
-  if (x <= 0 || x >= 1) return x <= 0 ? 0 : 1;
-  const double front =
-      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
-  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
-}
-
 }  // namespace
 
 double geometric_mean(const std::vector<double>& values) {
@@ -161,12 +131,6 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
     yy += (y[i] - mean) * (y[i] - mean);
   }
   return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
-}
-
-double student_tail(double t, int freedom) {
-  KASIMIR_CHECK(freedom >= 1, "{} degrees of freedom", freedom);
-  const double outside = beta_share(0.5 * freedom, 0.5, freedom / (freedom + t * t));
-  return t > 0 ? outside / 2 : 1 - outside / 2;
 }
 
 double kendall_tau(const std::vector<double>& a, const std::vector<double>& b) { return kendall_tau(paired(a, b)); }

@@ -26,9 +26,6 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
 /// Infinite values are welcome, not-a-numbers a failed check, as are lists of different lengths.
 double kendall_tau(const std::vector<double>& a, const std::vector<double>& b);
 
-/// The probability that a number of Student's distribution with so many degrees of freedom (at least 1) is above `t`.
-double student_tail(double t, int freedom);
-
 struct ConfidenceInterval {
   double low = 0;
   double high = 0;

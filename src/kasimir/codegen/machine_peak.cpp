@@ -99,10 +99,7 @@ Outcome<MachinePeak> measure_peak(const CTarget& target, const NativeOptions& op
   text.replace(text.find('@'), 1, multiply_adds());
   write_file(source, fmt::format("#define _POSIX_C_SOURCE 200809L\n#define LANES {}\n#define SUMS {}\n{}{}",
                                  target.lanes, sums, c_includes(), text));
-  std::vector<std::string> compile{options.compiler};
-  compile.insert(compile.end(), options.flags.begin(), options.flags.end());
-  compile.insert(compile.end(), {"-o", binary, source});
-  if (const auto compiled = run_command(compile); !compiled.ok()) return compiled.rejection();
+  if (const auto compiled = compile_c(options, {"-o", binary, source}); !compiled.ok()) return compiled.rejection();
   ChildLimits limits;
   limits.cpu = options.cpu;
   const auto said = run_command({binary}, limits);

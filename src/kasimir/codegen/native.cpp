@@ -237,6 +237,15 @@ std::vector<float> read_floats(const std::filesystem::path& path) {
   return values;
 }
 
+Outcome<std::string> compile_c(const NativeOptions& options, const std::vector<std::string>& arguments) {
+  std::vector<std::string> command{options.compiler};
+  command.insert(command.end(), options.flags.begin(), options.flags.end());
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  ChildLimits limits;
+  limits.seconds = options.compile_seconds;
+  return run_command(command, limits);
+}
+
 Outcome<NativeNetwork> NativeNetwork::build(const CProgram& program, const COptions& names,
                                             const std::vector<float>& weights, const NativeOptions& options) {
   TemporaryFolder folder;
@@ -245,16 +254,13 @@ Outcome<NativeNetwork> NativeNetwork::build(const CProgram& program, const COpti
   write_file(at(".c"), program.source);
   write_file(at("_main.c"), c_main(names));
   write_floats(at(".weights"), weights);
-  std::vector<std::string> command{options.compiler};
-  command.insert(command.end(), options.flags.begin(), options.flags.end());
-  if (names.threads > 1) command.emplace_back("-fopenmp");
-  command.insert(command.end(), {"-o", at("_main"), at(".c"), at("_main.c"), "-lm"});
+  std::vector<std::string> arguments{"-o", at("_main"), at(".c"), at("_main.c"), "-lm"};
+  if (names.threads > 1) arguments.emplace_back("-fopenmp");
   const Stopwatch watch;
-  ChildLimits limits;
-  limits.seconds = options.compile_seconds;
-  if (const auto compiled = run_command(command, limits); !compiled.ok())
+  if (const auto compiled = compile_c(options, arguments); !compiled.ok())
     return renamed(compiled.rejection(), "native: the C compiles");
   const double took = watch.seconds();
+  ChildLimits limits;
   limits.seconds = options.answer_seconds;
   limits.memory_bytes = options.memory_bytes;
   limits.cpu = options.cpu;

@@ -25,6 +25,9 @@ struct NativeOptions {
   int cpu = -1;                            ///< the processor that it is pinned to; -1: any
 };
 
+/// Runs the compiler with these flags, then the arguments. Rejected as run_command().
+Outcome<std::string> compile_c(const NativeOptions& options, const std::vector<std::string>& arguments);
+
 /// One run: milliseconds by the clock and of the processor. They differ where something else ran.
 struct NativeSample {
   double wall_ms = 0;

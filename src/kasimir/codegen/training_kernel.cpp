@@ -122,14 +122,9 @@ Outcome<std::shared_ptr<TrainingKernel>> TrainingKernel::build(const Kernel& ker
   };
   made->forward_ = write(made->programs_.forward, "forward");
   made->backward_ = write(made->programs_.backward, "backward");
-  std::vector<std::string> command{options.native.compiler};
-  command.insert(command.end(), options.native.flags.begin(), options.native.flags.end());
-  command.insert(command.end(),
-                 {"-shared", "-fPIC", "-o", file("kernel.so"), file("forward.c"), file("backward.c"), "-lm"});
-  ChildLimits limits;
-  limits.seconds = options.native.compile_seconds;
-  if (const auto compiled = run_command(command, limits); !compiled.ok())
-    return Rejection{"training: the C compiles", compiled.rejection().with};
+  const auto compiled = compile_c(
+      options.native, {"-shared", "-fPIC", "-o", file("kernel.so"), file("forward.c"), file("backward.c"), "-lm"});
+  if (!compiled.ok()) return Rejection{"training: the C compiles", compiled.rejection().with};
   made->library_ = dlopen(file("kernel.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (made->library_ == nullptr) return Rejection{"training: the library loads", dlerror()};
   made->forward_->load(made->library_, "forward");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kasimir/base/division.h"
 #include "kasimir/interp/field_plan.h"
 #include "kasimir/interp/interpreter.h"
 
@@ -10,9 +11,6 @@ namespace {
 
 constexpr std::size_t longest_row = 0x8000;  // a FieldRow counts in 16 bits
 constexpr std::size_t most_axes = 16;
-
-/// Rounded up; `b` is positive.
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 
 /// An axis whose coordinate may be outside, or wraps: it is looked at in each row.
 struct Bounded {

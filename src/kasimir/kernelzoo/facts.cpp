@@ -2,6 +2,7 @@
 #include "kasimir/kernelzoo/facts.h"
 
 #include "kasimir/base/text.h"
+#include "kasimir/kernel/binding_at.h"
 #include "kasimir/kernel/cost.h"
 #include "kasimir/network/zoo.h"
 #include "kasimir/synth/small_site.h"
@@ -17,28 +18,8 @@ Network network_of(const Result& where) {
   ZooOptions options = zoo_record(where.network).defaults;
   options.width = where.width.value_or(1.0);
   options.classes = where.classes.value_or(options.classes);
-  if (where.input) {
-    const auto parts = split(*where.input, 'x');
-    std::vector<std::int64_t> sizes;
-    for (const std::string& part : parts) sizes.push_back(parse_integer(part).value_or(0));
-    if (sizes.size() != 3 || std::ranges::min(sizes) < 1)
-      throw input_error("`{}` is no image size; write CHANNELSxHEIGHTxWIDTH such as 3x32x32", *where.input);
-    options.input = {sizes[0], sizes[1], sizes[2]};
-  }
+  if (where.input) options.input = Shape3::parse(*where.input);
   return zoo_network(where.network, options);
-}
-
-/// MACs and parameters of one use at the site.
-std::pair<std::int64_t, std::int64_t> cost_at(const Kernel& kernel, const Cost& total, const Site& site) {
-  Binding binding = site.binding();
-  binding.set(Symbol::N, 1);
-  const Binding fit = kernel.fit_at(site);
-  for (int i = 0; i < symbol_count; ++i) {
-    const auto symbol = static_cast<Symbol>(i);
-    if (kernel.choices.has(symbol)) binding.set(symbol, kernel.choices[symbol]);
-    if (fit.has(symbol)) binding.set(symbol, fit[symbol]);
-  }
-  return {std::llround(total.macs.value_at(binding)), std::llround(total.params.value_at(binding))};
 }
 
 std::string place_text(const Result& where) {
@@ -74,18 +55,16 @@ Outcome<InNetwork> in_network(const Kernel& kernel, const Result& where, const B
   }
   const auto graph = lower(kernel, SiteSet(found.sites, kernel.choices));
   if (!graph.ok()) return graph.rejection();
-  const bool complete = std::ranges::all_of(found.sites, [&](const Site& site) {
-    const Binding fit = kernel.fit_at(site);
-    return std::ranges::all_of(kernel.free_symbols(), [&](Symbol symbol) { return fit.has(symbol); });
-  });
+  const bool complete =
+      std::ranges::all_of(found.sites, [&](const Site& site) { return binding_at(kernel, site).has_value(); });
   if (!complete) {
     if (const auto fitted = fit(found.kernel, *graph, loads, budget, {}); !fitted.ok()) return fitted.rejection();
   }
   const Cost total = cost(*graph);
   for (const SiteLoad& load : loads) {
-    const auto [macs, params] = cost_at(found.kernel, total, load.site);
-    found.macs += load.count * macs;
-    found.params += load.count * params;
+    const Binding binding = binding_at(found.kernel, load.site).value();
+    found.macs += load.count * std::llround(total.macs.value_at(binding));
+    found.params += load.count * std::llround(total.params.value_at(binding));
   }
   return found;
 }

@@ -21,10 +21,11 @@ bool computes_the_same(const Kernel& one, const Kernel& other) {
 
 std::vector<Entry> read_zoo(const std::vector<std::filesystem::path>& folders, Catalog catalog) {
   std::vector<std::filesystem::path> files;
-  std::error_code none;
-  for (const auto& folder : folders)
-    for (const auto& found : std::filesystem::directory_iterator(folder, none))
+  for (const auto& folder : folders) {
+    if (!std::filesystem::exists(folder)) continue;  // a user's own is there once something was added
+    for (const auto& found : std::filesystem::directory_iterator(folder))
       if (found.path().extension() == ".txt") files.push_back(found.path());
+  }
   std::ranges::sort(
       files, [](const auto& a, const auto& b) { return std::pair(a.filename(), a) < std::pair(b.filename(), b); });
   std::vector<Entry> entries;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/nest/gather.h"
 
+#include "kasimir/base/division.h"
 #include "kasimir/base/error.h"
 
 #include <algorithm>
@@ -10,9 +11,6 @@ namespace kasimir {
 namespace {
 
 using Terms = std::vector<std::pair<int, std::int64_t>>;
-
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
 
 void add_term(Terms& terms, int var, std::int64_t factor) {
   const auto same = std::ranges::find(terms, var, &std::pair<int, std::int64_t>::first);

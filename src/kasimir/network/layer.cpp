@@ -2,6 +2,7 @@
 #include "kasimir/network/layer.h"
 
 #include "kasimir/base/error.h"
+#include "kasimir/base/text.h"
 
 #include <initializer_list>
 
@@ -92,6 +93,18 @@ std::int64_t sum(std::int64_t a, std::int64_t b) {
 }  // namespace
 
 std::string Shape3::str() const { return fmt::format("{}x{}x{}", c, h, w); }
+
+Shape3 Shape3::parse(const std::string& text) {
+  const auto parts = split(text, 'x');
+  Shape3 shape;
+  if (parts.size() == 3) {
+    shape = {parse_integer(parts[0]).value_or(0), parse_integer(parts[1]).value_or(0),
+             parse_integer(parts[2]).value_or(0)};
+  }
+  if (shape.c < 1 || shape.h < 1 || shape.w < 1)
+    throw input_error("`{}` is no image size; write CHANNELSxHEIGHTxWIDTH such as 3x32x32", text);
+  return shape;
+}
 
 bool never_negative(const Op& op, bool inputs) {
   if (const auto* activation = std::get_if<layer::Activation>(&op)) {

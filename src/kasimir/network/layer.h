@@ -17,6 +17,8 @@ struct Shape3 {
 
   auto operator<=>(const Shape3&) const = default;
   [[nodiscard]] std::string str() const;  ///< "16x32x32"
+  /// The inverse. @throws Error (input) for anything else, and sizes below 1.
+  static Shape3 parse(const std::string& text);
 };
 
 /// What layers do. Closed: readers visit all of them. Tensors are [c, h, w] for one image; windows read zero outside

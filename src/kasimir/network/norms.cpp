@@ -64,12 +64,13 @@ std::string norm_name(const Network& network, int layer) {
 std::vector<int> convolutions_without_norms(const Network& network) {
   std::vector<int> found;
   if (network.start() == nullptr) return found;
+  const std::optional<int> head = head_of(network);
   for (std::size_t i = 0; i < network.layers().size(); ++i) {
     const Layer& layer = network.layers()[i];
     if (std::holds_alternative<layer::BatchNorm>(layer.op) || std::holds_alternative<layer::ChannelNorm>(layer.op))
       return {};
     const auto* conv = std::get_if<layer::Conv>(&layer.op);
-    if (conv != nullptr && conv->bias && head_of(network) != static_cast<int>(i) && layer.out.h * layer.out.w > 1 &&
+    if (conv != nullptr && conv->bias && head != static_cast<int>(i) && layer.out.h * layer.out.w > 1 &&
         start_of(network, layer.name + ".weight") != nullptr && start_of(network, layer.name + ".bias") != nullptr)
       found.push_back(static_cast<int>(i));
   }

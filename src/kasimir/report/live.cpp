@@ -17,10 +17,7 @@ constexpr std::size_t most_events = 100;
 
 std::string state_text(const study::Store& store) {
   const study::Progress progress = study::progress(store);
-  const std::string where = progress.phase >= study::rung_count
-                                ? "finished"
-                                : fmt::format("rung {}", study::name_of(static_cast<study::Rung>(progress.phase)));
-  return fmt::format("{}: {}", where, str(progress));
+  return fmt::format("{}: {}", study::phase_text(progress.phase), str(progress));
 }
 
 /// The line that the script keeps up to date.

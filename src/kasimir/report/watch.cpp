@@ -18,13 +18,8 @@ using Align = Table::Align;
 constexpr std::size_t most_front = 8;
 constexpr std::size_t most_last = 5;
 
-std::string phase_text(int phase) {
-  return phase >= study::rung_count ? "finished"
-                                    : fmt::format("rung {}", study::name_of(static_cast<study::Rung>(phase)));
-}
-
 std::string progress_line(const study::Progress& progress, double now) {
-  std::string line = fmt::format("{}: {}", phase_text(progress.phase), str(progress));
+  std::string line = fmt::format("{}: {}", study::phase_text(progress.phase), str(progress));
   if (progress.seconds_left && progress.phase < study::rung_count)
     line += fmt::format(", at {} UTC", time_text(now + *progress.seconds_left));
   return line + "\n";

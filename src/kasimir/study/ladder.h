@@ -52,6 +52,8 @@ struct Progress {
   std::optional<double> seconds_left;  ///< predicted; nothing before the first job is done
 };
 Progress progress(const Store& store);
+/// "rung longer", or "finished".
+std::string phase_text(int phase);
 /// "12 candidates evaluated or in training, 3 screened out, 0 failed; about 4 min left".
 std::string str(const Progress& progress);
 

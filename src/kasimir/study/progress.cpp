@@ -93,6 +93,10 @@ Progress progress(const Store& store) {
   return p;
 }
 
+std::string phase_text(int phase) {
+  return phase >= rung_count ? "finished" : fmt::format("rung {}", name_of(static_cast<Rung>(phase)));
+}
+
 std::string str(const Progress& progress) {
   const auto count = [&](TrialState state) {
     const auto found = progress.trials.find(state);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/study/stopping.h"
 
-#include "kasimir/base/statistics.h"
 #include "kasimir/study/ladder.h"
+
+#include <boost/math/distributions/students_t.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +12,8 @@ namespace kasimir::study {
 
 double LatePrediction::chance_above(double bar) const {
   if (scale <= 0) return expected > bar ? 1 : 0;
-  return student_tail((bar - expected) / scale, freedom);
+  const boost::math::students_t_distribution<double> student(freedom);
+  return boost::math::cdf(boost::math::complement(student, (bar - expected) / scale));
 }
 
 std::optional<LatePrediction> predict_late(const std::vector<RungPair>& pairs, double early) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/synth/features.h"
 
+#include "kasimir/kernel/binding_at.h"
 #include "kasimir/kernel/cost.h"
 #include "kasimir/synth/labels.h"
 
@@ -76,11 +77,8 @@ Outcome<std::vector<double>> kernel_features(const Kernel& kernel, Catalog catal
     weighted += step.primitive->weighted ? 1 : 0;
   }
   const Wiring wiring = wiring_of(kernel, *graph);
-  const SiteSet sites({site}, kernel.choices);
-  Binding binding = sites.bindings().front();
-  const Binding fit = kernel.fit_at(site);
-  for (const Symbol symbol : kernel.free_symbols()) binding.set(symbol, fit[symbol]);
-  const Cost own = cost(lower(kernel, sites).value());
+  const Binding binding = binding_at(kernel, site).value();
+  const Cost own = cost(lower(kernel, SiteSet({site}, kernel.choices)).value());
   const double dense = 9.0 * static_cast<double>(site.ci * site.co);
   const auto number = [](auto value) { return static_cast<double>(value); };
   const auto reach = [&](std::int64_t far, std::int64_t side) { return std::log2(1 + number(std::min(far, side))); };

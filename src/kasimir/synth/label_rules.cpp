@@ -69,6 +69,21 @@ LabelRule parse_range_rule(LabelName label, std::string_view value, std::string_
   return rule;
 }
 
+/// At the site where it is worst.
+double value_at(LabelName label, const Kernel& kernel, std::span<const Site> sites) {
+  double worst = label == LabelName::peak ? 0.0 : std::numeric_limits<double>::infinity();
+  for (const Site& site : sites) {
+    const Footprint found = footprint(kernel, site).value();
+    worst =
+        label == LabelName::peak ? std::max(worst, static_cast<double>(found.peak)) : std::min(worst, found.intensity);
+  }
+  return worst;
+}
+
+}  // namespace
+
+std::string_view name_of(LabelName label) { return words_of(label).name; }
+
 double value_of(LabelName label, const Labels& labels) {
   const View& view = labels.view;
   switch (label) {
@@ -107,19 +122,6 @@ double value_of(LabelName label, const Labels& labels) {
   KASIMIR_CHECK(false, "label {} is not of a kernel alone", words_of(label).name);
   return 0.0;
 }
-
-/// At the site where it is worst.
-double value_at(LabelName label, const Kernel& kernel, std::span<const Site> sites) {
-  double worst = label == LabelName::peak ? 0.0 : std::numeric_limits<double>::infinity();
-  for (const Site& site : sites) {
-    const Footprint found = footprint(kernel, site).value();
-    worst =
-        label == LabelName::peak ? std::max(worst, static_cast<double>(found.peak)) : std::min(worst, found.intensity);
-  }
-  return worst;
-}
-
-}  // namespace
 
 std::vector<LabelRule> parse_label_rules(std::string_view text) {
   std::vector<LabelRule> rules;

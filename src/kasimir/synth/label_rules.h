@@ -31,6 +31,10 @@ enum class LabelName : std::uint8_t {
 };
 inline constexpr int label_name_count = static_cast<int>(LabelName::intensity) + 1;
 
+std::string_view name_of(LabelName label);
+/// 1 or 0 of what is true or false. @pre not peak or intensity, which depend on sites
+double value_of(LabelName label, const Labels& labels);
+
 /// A label within low..high; of what is true or false, 1..1 asks for it and 0..0 forbids it.
 struct LabelRule {
   LabelName label;

@@ -7,12 +7,6 @@
 #include <algorithm>
 
 namespace kasimir {
-namespace {
-
-// Below this a channel counts as constant: dividing by less would blow up rounding.
-constexpr double smallest_deviation = 1e-3;
-
-}  // namespace
 
 Batcher::Batcher(const ImageSet& images, const ChannelStatistics& normalisation) : images_(images) {
   KASIMIR_CHECK(normalisation.mean.size() == static_cast<std::size_t>(images.channels), "{} means for {} channels",

@@ -11,6 +11,9 @@
 
 namespace kasimir {
 
+/// Below this a channel counts as constant, and its deviation as this: dividing by less would blow up rounding.
+constexpr double smallest_deviation = 1e-3;
+
 /// How training images are varied.
 struct Augmentation {
   int crop_padding = 0;    ///< moved by up to so many pixels along both axes, black outside
@@ -21,7 +24,7 @@ struct Augmentation {
 /// Images as normalised numbers: what a library's data loader does, without its per-image cost.
 class Batcher {
  public:
-  /// `images` outlives the batcher. Deviations below 1e-3 count as 1e-3.
+  /// `images` outlives the batcher.
   Batcher(const ImageSet& images, const ChannelStatistics& normalisation);
 
   /// Decodes the images first if they are streamed. Fills `to`, of indices.size() * image_bytes() numbers, as

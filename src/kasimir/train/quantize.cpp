@@ -56,8 +56,9 @@ class CalibrationBatches {
       const auto column = static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(columns)));
       for (std::int64_t c = 0; c < images.size(1); ++c) {
         const auto channel = static_cast<std::size_t>(c);
-        values[static_cast<std::int64_t>(place)][c][row][column] = static_cast<float>(
-            (outliers_.value - statistics_.mean[channel]) / std::max(1e-3, statistics_.deviation[channel]));
+        values[static_cast<std::int64_t>(place)][c][row][column] =
+            static_cast<float>((outliers_.value - statistics_.mean[channel]) /
+                               std::max(smallest_deviation, statistics_.deviation[channel]));
       }
     }
   }

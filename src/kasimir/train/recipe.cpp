@@ -44,6 +44,12 @@ std::string_view name_of(KernelTraining kernels) {
   KASIMIR_CHECK(false, "kernels trained by {}", static_cast<int>(kernels));
 }
 
+std::vector<std::string> kernel_training_names() {
+  std::vector<std::string> names;
+  for (const auto& [kernels, name] : kernel_trainings) names.emplace_back(name);
+  return names;
+}
+
 void Recipe::check() const {
   require(epochs >= 1, "epochs", epochs, "at least 1");
   require(batch >= 2, "batch", batch, "at least 2");
@@ -73,8 +79,7 @@ std::string Recipe::str() const {
   const std::string averaged = average > 0 ? fmt::format(", weights averaged with decay {:g}", average) : "";
   const std::string distilled =
       distill > 0 ? fmt::format(", distilled with weight {:g} at temperature {:g}", distill, distill_temperature) : "";
-  const std::string compiled =
-      kernels == KernelTraining::aten ? "" : fmt::format(", kernels {}", name_of(kernels));
+  const std::string compiled = kernels == KernelTraining::aten ? "" : fmt::format(", kernels {}", name_of(kernels));
   return fmt::format(
       "{} epochs, batch {}, rate {:g} with warmup {:g} and cosine, momentum {:g}{}, weight decay {:g}, label smoothing "
       "{:g}, "

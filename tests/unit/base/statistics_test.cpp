@@ -40,21 +40,6 @@ TEST(Statistics, RankCorrelationSeesOrderOnly) {
   EXPECT_EQ(rank_correlation({1, 1, 1}, {1, 2, 3}), 0);
 }
 
-TEST(StudentTail, IsThatOfTables) {
-  // With one degree the distribution is Cauchy's, with two it has a closed form.
-  for (const double t : {-3.0, -0.5, 0.0, 0.1, 1.0, 7.0}) {
-    EXPECT_NEAR(student_tail(t, 1), 0.5 - std::atan(t) / std::numbers::pi, 1e-12) << t;
-    EXPECT_NEAR(student_tail(t, 2), 0.5 - t / (2 * std::sqrt(2 + t * t)), 1e-12) << t;
-  }
-  // Quantiles as tables print them, to four digits.
-  EXPECT_NEAR(student_tail(2.228, 10), 0.025, 2e-5);
-  EXPECT_NEAR(student_tail(1.697, 30), 0.05, 3e-5);
-  EXPECT_NEAR(student_tail(3.385, 30), 0.001, 1e-6);
-  // Of a great many degrees it is normal.
-  for (const double t : {-2.0, 0.5, 1.96, 4.0})
-    EXPECT_NEAR(student_tail(t, 10'000'000), 0.5 * std::erfc(t / std::numbers::sqrt2), 1e-7) << t;
-}
-
 /// By its definition, pair by pair.
 double tau_of_pairs(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 
 namespace kasimir::study {
 namespace {
@@ -33,6 +34,23 @@ TEST(PredictLate, NeedsThreePairsAndManagesWithEqualOnes) {
   const auto exact = predict_late({{0.1, 0.5}, {0.1, 0.5}, {0.1, 0.5}}, 0.1);
   EXPECT_EQ(exact->chance_above(0.4), 1);
   EXPECT_EQ(exact->chance_above(0.5), 0);
+}
+
+/// A chance is the tail of Student's distribution.
+TEST(LatePrediction, HasTheTailsOfTables) {
+  const auto student_tail = [](double t, int freedom) { return LatePrediction{0, 1, freedom}.chance_above(t); };
+  // With one degree the distribution is Cauchy's, with two it has a closed form.
+  for (const double t : {-3.0, -0.5, 0.0, 0.1, 1.0, 7.0}) {
+    EXPECT_NEAR(student_tail(t, 1), 0.5 - std::atan(t) / std::numbers::pi, 1e-12) << t;
+    EXPECT_NEAR(student_tail(t, 2), 0.5 - t / (2 * std::sqrt(2 + t * t)), 1e-12) << t;
+  }
+  // Quantiles as tables print them, to four digits.
+  EXPECT_NEAR(student_tail(2.228, 10), 0.025, 2e-5);
+  EXPECT_NEAR(student_tail(1.697, 30), 0.05, 3e-5);
+  EXPECT_NEAR(student_tail(3.385, 30), 0.001, 1e-6);
+  // Of a great many degrees it is normal.
+  for (const double t : {-2.0, 0.5, 1.96, 4.0})
+    EXPECT_NEAR(student_tail(t, 10'000'000), 0.5 * std::erfc(t / std::numbers::sqrt2), 1e-7) << t;
 }
 
 TEST(BarToBeat, IsTheBestOfThoseThatAreNotLarger) {
@@ -62,8 +80,10 @@ TEST(BarToBeat, IsWhereRankTakesTheNewcomer) {
     Rng rng(seed, round);
     std::vector<RungResult> results;
     for (int i = 0; i < 12; ++i)
-      results.push_back({i, 0.05 * static_cast<double>(rng.below(20)),
-                         {static_cast<std::int64_t>(rng.below(4)), static_cast<std::int64_t>(rng.below(4))}, {}});
+      results.push_back({i,
+                         0.05 * static_cast<double>(rng.below(20)),
+                         {static_cast<std::int64_t>(rng.below(4)), static_cast<std::int64_t>(rng.below(4))},
+                         {}});
     const Counts size{static_cast<std::int64_t>(rng.below(4)), static_cast<std::int64_t>(rng.below(4))};
     const int finalists = 1 + static_cast<int>(rng.below(4));
     const auto bar = bar_to_beat(results, size, finalists);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kasimir/base/division.h"
 #include "kasimir/base/error.h"
 #include "kasimir/hardware/pipeline/chunk.h"
 
@@ -14,8 +15,6 @@ constexpr std::int64_t port_bits = 64;
 constexpr double pipeline_fill = 20;
 // The accumulator of a DSP48 (AMD UG479).
 constexpr std::int64_t widest_sum = 48;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // A tile and the counts that follow from it, for one group of the layer.
 struct Tile {

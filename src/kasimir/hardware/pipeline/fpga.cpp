@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/hardware/pipeline/fpga.h"
 
+#include "kasimir/base/division.h"
 #include "kasimir/base/error.h"
 #include "kasimir/base/text.h"
 
@@ -13,8 +14,6 @@ namespace kasimir {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 void check(std::vector<Violation>& broken, std::string_view name, double used, double limit) {
   if (used > limit) broken.push_back({std::string(name), used, limit});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/hardware/pipeline/stage_pipeline.h"
 
+#include "kasimir/base/division.h"
 #include "kasimir/base/error.h"
 #include "kasimir/hardware/pipeline/fpga.h"
 
@@ -8,8 +9,6 @@
 
 namespace kasimir {
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 void add_stage(StagePipelineCost& cost, double cycles) {
   if (cycles > cost.bottleneck) {

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/hardware/pipeline/systolic.h"
 
+#include "kasimir/base/division.h"
 #include "kasimir/base/error.h"
 
 namespace kasimir {
-namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
-
 SystolicCost systolic_cost(const Gemm& p, const SystolicArray& array) {
   if (array.rows < 1 || array.cols < 1)
     throw input_error("a systolic array of {} x {} elements, needed: at least 1 x 1", array.rows, array.cols);
