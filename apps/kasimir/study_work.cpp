@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kasimir/study_work.h"
 
+#include "kasimir/options.h"
+
 #include "kasimir/base/text.h"
 #include "kasimir/primitive/catalog.h"
 #include "kasimir/report/listing.h"
 #include "kasimir/report/report.h"
 #include "kasimir/study/supervisor.h"
 
-#include <unistd.h>
-
-#include <filesystem>
-
 namespace kasimir {
 namespace {
-
-/// This program's own file, to start workers from.
-std::string own_path() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 class ProgressPrinter {
  public:
   explicit ProgressPrinter(bool json) : json_(json) {}
 
   void operator()(const study::Progress& progress, const std::vector<study::Event>& events) {
-    for (const study::Event& event : events) print(event, progress);
-    if (json_ || progress.active_seconds < next_) return;
+    for (const study::Event& event : events) {
+      print(event, progress);
+      over_ = over_ || event.kind == "finish" || event.kind == "stop";
+    }
+    if (json_ || over_ || progress.active_seconds < next_) return;
     next_ = progress.active_seconds + 20;  // an improvement has its own line; between them a sign of life
     print_totals(progress);
   }
@@ -46,6 +44,7 @@ class ProgressPrinter {
   }
 
   bool json_;
+  bool over_ = false;
   double next_ = 20;
 };
 
