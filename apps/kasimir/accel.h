@@ -7,6 +7,7 @@
 #include "kasimir/hardware/pipeline/layer.h"
 #include "kasimir/hardware/quantity.h"
 #include "kasimir/hardware/search/search.h"
+#include "kasimir/network/plan.h"
 
 #include <string>
 #include <vector>
@@ -41,6 +42,10 @@ struct AccelLayer {
 /// file. @throws Error (input).
 std::vector<AccelLayer> layers_of(const AccelInput& input);
 
+/// The nests of a network with its kernels, equal ones together, or why one of them is no problem.
+Outcome<std::vector<AccelLayer>> layers_of(const NetworkPlan& plan, std::int64_t batch, const OperandBits& bits,
+                                           bool count_epilogues);
+
 /// "8,4,8,32": input, weight, output, partial sums; one number stands for all but sums of 32 bits. @throws Error
 /// (input).
 OperandBits parse_bits(const std::string& text);
@@ -69,8 +74,8 @@ void add_bypass_option(CLI::App& app, std::string& bypass);
 /// What `--bypass` says. @throws Error (input).
 void set_bypass(const std::string& bypass, SearchOptions& options);
 
-/// What is asked of the searches and of their speed, beside what this machine gives: some half a minute. Rows with times
-/// are about a machine at rest.
+/// What is asked of the searches and of their speed, beside what this machine gives: some half a minute. Rows with
+/// times are about a machine at rest.
 std::vector<CheckRow> check_searches();
 
 /// The subcommands of `accel`, each in its own file.

@@ -39,18 +39,9 @@ std::vector<AccelLayer> network_layers(const AccelInput& input) {
     const auto sites = find_sites(network, {input.replace, input.keep});
     plan = replace_with(network, sites, read_kernel(input.kernel, site_loads(sites)));
   }
-  auto lowered = lower_network(plan, input.batch);
-  if (!lowered.ok()) throw input_error("{} has no loop nests: {}", input.network, lowered.rejection().str());
-  const NestProgram program = schedule(simplify(lowered->graph));
-  std::vector<AccelLayer> layers;
-  for (Nest nest : program.run) {
-    const bool drop = !input.count_epilogues && !nest.epilogue.empty();
-    if (drop) nest.epilogue.clear();
-    const auto problem = problem_of(program, nest, parse_bits(input.bits));
-    if (!problem.ok()) throw input_error("nest {} of {}: {}", nest.name, input.network, problem.rejection().str());
-    add_layer(layers, nest.name, with_plain_names(*problem), drop);
-  }
-  return layers;
+  const auto layers = layers_of(plan, input.batch, parse_bits(input.bits), input.count_epilogues);
+  if (!layers.ok()) throw input_error("{} has no problems: {}", input.network, layers.rejection().str());
+  return *layers;
 }
 
 /// A header tells our own lists from the two kinds of SCALE-Sim.
@@ -149,6 +140,23 @@ void set_bypass(const std::string& bypass, SearchOptions& options) {
     throw input_error("--bypass is `{}`, there are auto, never and search", bypass);
   options.rules.search_keeps = bypass == "search";
   options.widen = bypass == "auto";
+}
+
+Outcome<std::vector<AccelLayer>> layers_of(const NetworkPlan& plan, std::int64_t batch, const OperandBits& bits,
+                                           bool count_epilogues) {
+  auto lowered = lower_network(plan, batch);
+  if (!lowered.ok()) return lowered.rejection();
+  const NestProgram program = schedule(simplify(lowered->graph));
+  std::vector<AccelLayer> layers;
+  for (Nest nest : program.run) {
+    const bool drop = !count_epilogues && !nest.epilogue.empty();
+    if (drop) nest.epilogue.clear();
+    const auto problem = problem_of(program, nest, bits);
+    if (!problem.ok())
+      return Rejection{problem.rejection().rule, fmt::format("nest {}: {}", nest.name, problem.rejection().with)};
+    add_layer(layers, nest.name, with_plain_names(*problem), drop);
+  }
+  return layers;
 }
 
 std::vector<AccelLayer> layers_of(const AccelInput& input) {

@@ -25,8 +25,8 @@ namespace {
 /// Attempts that one trial number may use: far more than the few that a legal kernel takes.
 constexpr std::uint64_t attempts_per_trial = 20000;
 
-/// Kernels that one trial number may draw beyond the latency budget: each costs the nests of the whole network. A
-/// judgement, as the attempts are.
+/// Kernels that one trial number may draw beyond the budget of latency or accelerator: each costs the nests of the
+/// whole network. A judgement, as the attempts are.
 constexpr int most_too_slow = 300;
 
 /// A prediction this far above the limit rules a kernel out: half of them are nearer than that to what is measured
@@ -74,7 +74,7 @@ Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
       made_(network_for_data(spec_.network, spec_.width, spec_.norms, data_, spec_.reading)),
       selection_(select_sites(made_.network, {spec_.replace, spec_.keep})),
       split_(split_validation(data_.train, spec_.validation, spec_.seed)),
-      latency_limit_(Budget::parse(spec_.budget).latency),
+      budget_(Budget::parse(spec_.budget)),
       sampler_(catalog(), site_loads(selection_.replaced), spec_.sample_options(), spec_.seed),
       original_{&made_.network, {}} {
   trained_ = std::make_unique<TrainedKernels>(catalog(), selection_.replaced.front().site,
@@ -93,8 +93,10 @@ Evaluator::Evaluator(SearchSpec spec, const LoadProgress& progress)
     const auto count = std::min(score_batch, static_cast<std::int64_t>(split_.train.size()));
     score_images_ = select_images(data_.train, stratified_subset(data_.train.labels, split_.train, count, spec_.seed));
   }
+  if (!spec_.accelerator.name.empty()) accelerator_ = std::make_unique<AcceleratorTarget>(spec_.accelerator, original_);
+  if (!spec_.quick_size.empty()) quick_ = std::make_unique<QuickImages>(spec_, data_, made_.network, progress);
   if (spec_.latency == "native") native_ = std::make_unique<NativeBench>(original_, spec_.latency_batch);
-  if (!native_ || !latency_limit_.given()) return;
+  if (!native_ || !budget_.latency.given()) return;
   const auto original = predicted(original_);
   KASIMIR_CHECK(original.ok(), "{} as C: {}", made_.network.name(), original.rejection().str());
   original_seconds_ = *original;
@@ -120,19 +122,32 @@ std::optional<Rejection> Evaluator::predicted_too_slow(const Kernel& kernel) con
   const auto seconds = predicted(replace_with(made_.network, selection_.replaced, kernel));
   if (!seconds.ok()) return seconds.rejection();
   const double ratio = *seconds / original_seconds_;
-  if (ratio <= latency_limit_.high * prediction_slack) return std::nullopt;
+  if (ratio <= budget_.latency.high * prediction_slack) return std::nullopt;
   return Rejection{"budget: latency",
-                   fmt::format("predicted {:.2f} of the original's, at most {} asked", ratio, latency_limit_.high)};
+                   fmt::format("predicted {:.2f} of the original's, at most {} asked", ratio, budget_.latency.high)};
+}
+
+Outcome<std::optional<study::AcceleratorCost>> Evaluator::on_accelerator(const Kernel& kernel) const {
+  if (!accelerator_) return std::optional<study::AcceleratorCost>();
+  const auto cost = accelerator_->cost(replace_with(made_.network, selection_.replaced, kernel));
+  if (!cost.ok()) return cost.rejection();
+  const double ratio = cost->value / accelerator_->original().value;
+  const Limit& limit = budget_.accelerator;
+  if (ratio >= limit.low && ratio <= limit.high) return std::optional(*cost);
+  return Rejection{"budget: accelerator", fmt::format("{:.2f} of the original's {} on {}, {} asked", ratio,
+                                                      spec_.accelerator.objective, spec_.accelerator.name,
+                                                      limit.high < ratio ? fmt::format("at most {}", limit.high)
+                                                                         : fmt::format("at least {}", limit.low))};
 }
 
 void Evaluator::hold_to_budget(study::JobResult& result) const {
-  if (!latency_limit_.given() || result.verdict != study::Verdict::ok) return;
+  if (!budget_.latency.given() || result.verdict != study::Verdict::ok) return;
   const double ratio = 1 / result.extra["speedup"].get<double>();
-  if (ratio >= latency_limit_.low && ratio <= latency_limit_.high) return;
+  if (ratio >= budget_.latency.low && ratio <= budget_.latency.high) return;
   result = study::JobResult::rejected(
       "budget: latency", fmt::format("measured {:.2f} of the original's, {} asked", ratio,
-                                     latency_limit_.high < ratio ? fmt::format("at most {}", latency_limit_.high)
-                                                                 : fmt::format("at least {}", latency_limit_.low)));
+                                     budget_.latency.high < ratio ? fmt::format("at most {}", budget_.latency.high)
+                                                                  : fmt::format("at least {}", budget_.latency.low)));
 }
 
 void Evaluator::check_space() const { check_space_of(sampler_); }
@@ -140,18 +155,23 @@ void Evaluator::check_space() const { check_space_of(sampler_); }
 Outcome<study::Proposal> Evaluator::ask(int number) const {
   const LayerCost& total = trained_->host().total;
   const LayerCost& replaced = trained_->host().replaced;
-  if (number == 0)
-    return study::Proposal{"",
-                           "original",
-                           {{"strategy", "original"}},
-                           {replaced.macs, replaced.params},
-                           {total.macs, total.params},
-                           nlohmann::json::object()};
+  if (number == 0) {
+    study::Proposal original{"",
+                             "original",
+                             {{"strategy", "original"}},
+                             {replaced.macs, replaced.params},
+                             {total.macs, total.params},
+                             nlohmann::json::object()};
+    if (accelerator_) original.network.accelerator = accelerator_->original();
+    return original;
+  }
   if (static_cast<std::size_t>(number) <= spec_.seed_kernels.size()) {
     const auto& [from, text] = spec_.seed_kernels[static_cast<std::size_t>(number) - 1];
     const auto sampled = given(parse_kernel(text, catalog(), from));
     if (!sampled.ok()) return sampled.rejection();
-    return proposal(*sampled, {{"strategy", "given"}, {"from", from}});
+    const auto placed = on_accelerator(sampled->kernel);
+    if (!placed.ok()) return placed.rejection();
+    return proposal(*sampled, {{"strategy", "given"}, {"from", from}}, *placed);
   }
   const std::uint64_t first = static_cast<std::uint64_t>(number) * attempts_per_trial;
   Rejection last{"sampling: no legal kernel was found", ""};
@@ -183,15 +203,21 @@ Outcome<study::Proposal> Evaluator::ask(int number) const {
       ++too_slow;
       continue;
     }
-    return proposal(idea->sampled, idea->origin);
+    const auto placed = on_accelerator(idea->sampled.kernel);
+    if (!placed.ok()) {
+      last.with = placed.rejection().str();
+      ++too_slow;
+      continue;
+    }
+    return proposal(idea->sampled, idea->origin, *placed);
   }
-  last.with = too_slow < most_too_slow
-                  ? fmt::format("{} attempts, the last one: {}", attempts_per_trial, last.with)
-                  : fmt::format("{} kernels beyond the latency budget, the last one: {}", too_slow, last.with);
+  last.with = too_slow < most_too_slow ? fmt::format("{} attempts, the last one: {}", attempts_per_trial, last.with)
+                                       : fmt::format("{} kernels too costly, the last one: {}", too_slow, last.with);
   return last;
 }
 
-study::Proposal Evaluator::proposal(const Sampled& sampled, nlohmann::json origin) const {
+study::Proposal Evaluator::proposal(const Sampled& sampled, nlohmann::json origin,
+                                    const std::optional<study::AcceleratorCost>& accelerator) const {
   const LayerCost& replaced = trained_->host().replaced;
   study::Proposal proposal;
   proposal.kernel = str(sampled.kernel);
@@ -199,6 +225,7 @@ study::Proposal Evaluator::proposal(const Sampled& sampled, nlohmann::json origi
   proposal.origin = std::move(origin);
   proposal.replaced = counts_of(sampled);
   proposal.network = trained_->host().with(proposal.replaced);
+  proposal.network.accelerator = accelerator;
   proposal.budget_use = {{"macs", sampled.cost.total_macs / static_cast<double>(replaced.macs)},
                          {"params", sampled.cost.total_params / static_cast<double>(replaced.params)},
                          {"global", sampled.label.view.is_global}};
@@ -302,12 +329,22 @@ void Evaluator::quick_latency(const NetworkPlan& plan, study::JobResult& result)
 
 study::JobResult Evaluator::train_rung(const study::Job& job, int trial, const NetworkPlan& plan,
                                        study::JobObserver& observer) const {
+  if (!quick_ || job.rung != study::Rung::quick) return train_on(data_, job, trial, plan, observer);
+  const auto small = quick_->plan(plan);
+  if (!small.ok())
+    return study::JobResult::rejected(small.rejection().rule,
+                                      fmt::format("on images of {}: {}", spec_.quick_size, small.rejection().with));
+  return train_on(quick_->data(), job, trial, *small, observer);
+}
+
+study::JobResult Evaluator::train_on(const Dataset& data, const study::Job& job, int trial, const NetworkPlan& plan,
+                                     study::JobObserver& observer) const {
   const auto rung = static_cast<int>(job.rung);
   const std::int64_t images = spec_.rungs[static_cast<std::size_t>(rung)].images;
   Split split = split_;
   if (images > 0 && images < std::ssize(split.train))
-    split.train = stratified_subset(data_.train.labels, split_.train, images, spec_.seed);
-  const Recipe recipe = spec_.recipe(rung, trial, job.seed, data_.train);
+    split.train = stratified_subset(data.train.labels, split_.train, images, spec_.seed);
+  const Recipe recipe = spec_.recipe(rung, trial, job.seed, data.train);
   std::unique_ptr<Model> teacher;
   if (recipe.distill > 0) {
     KASIMIR_CHECK(study_, "trial {} is taught by a study, but there is none", trial);
@@ -323,8 +360,8 @@ study::JobResult Evaluator::train_rung(const study::Job& job, int trial, const N
   watch.should_stop = observer.should_stop;
   TrainStart start;
   start.teacher = teacher.get();
-  start.scale = spec_.reading.own_scale(data_.train.channels);
-  const TrainResult trained = train(plan, data_, split, recipe, watch, start);
+  start.scale = spec_.reading.own_scale(data.train.channels);
+  const TrainResult trained = train(plan, data, split, recipe, watch, start);
   if (trained.stopped) return study::JobResult::stopped();
   if (trained.failed) return study::JobResult::failed(trained.failed->rule, trained.failed->with);
   if (study_ && job.rung == study::Rung::full) save_whole(*trained.model, weights_path(*study_, trial, job.seed));
@@ -337,6 +374,7 @@ study::JobResult Evaluator::train_rung(const study::Job& job, int trial, const N
                   {"machine", trained.machine},
                   {"fused_kernels", trained.fused.fused},
                   {"train_images", std::ssize(split.train)},
+                  {"image_size", fmt::format("{}x{}", data.train.height, data.train.width)},
                   {"validation_images", std::ssize(split.validation)}};
   return result;
 }

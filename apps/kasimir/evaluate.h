@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/quick_images.h"
 #include "kasimir/sampler_source.h"
 #include "kasimir/search_spec.h"
 
@@ -40,6 +41,8 @@ class Evaluator {
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] const Dataset& data() const { return data_; }
   [[nodiscard]] const Split& split() const { return split_; }
+  /// What a training image of rung `quick` costs against one of the other rungs.
+  [[nodiscard]] double quick_share() const { return quick_ ? quick_->share() : 1; }
   [[nodiscard]] const SearchSpec& spec() const { return spec_; }
 
   /// How well the network does with nothing but the weights that it came with, on some of the images that score
@@ -62,11 +65,14 @@ class Evaluator {
  private:
   [[nodiscard]] std::unique_ptr<study::Store> seen_study() const;
   [[nodiscard]] static History history(const study::Store& store);
-  [[nodiscard]] study::Proposal proposal(const Sampled& sampled, nlohmann::json origin) const;
+  [[nodiscard]] study::Proposal proposal(const Sampled& sampled, nlohmann::json origin,
+                                         const std::optional<study::AcceleratorCost>& accelerator) const;
   /// A kernel of SearchSpec::seed_kernels with sizes within the budget.
   [[nodiscard]] Outcome<Sampled> given(Kernel kernel) const;
   study::JobResult train_rung(const study::Job& job, int trial, const NetworkPlan& plan,
                               study::JobObserver& observer) const;
+  study::JobResult train_on(const Dataset& data, const study::Job& job, int trial, const NetworkPlan& plan,
+                            study::JobObserver& observer) const;
   study::JobResult latency(const NetworkPlan& plan) const;
   [[nodiscard]] std::optional<study::JobResult> screened(const NetworkPlan& plan) const;
   /// The zero-cost scores that the search asks for.
@@ -80,6 +86,9 @@ class Evaluator {
   /// Seconds of one run as generated C, by the latency model.
   [[nodiscard]] Outcome<double> predicted(const NetworkPlan& plan) const;
   [[nodiscard]] std::optional<Rejection> predicted_too_slow(const Kernel& kernel) const;
+  /// What the network takes on the accelerator with a kernel; nothing where the search is for none. Rejected where it
+  /// does not fit, or is beyond the budget.
+  [[nodiscard]] Outcome<std::optional<study::AcceleratorCost>> on_accelerator(const Kernel& kernel) const;
   /// Holds a measured latency to the budget.
   void hold_to_budget(study::JobResult& result) const;
 
@@ -89,9 +98,11 @@ class Evaluator {
   DataNetwork made_;
   Selection selection_;
   Split split_;
-  Limit latency_limit_;
+  Budget budget_;
   Sampler sampler_;
   NetworkPlan original_;
+  std::unique_ptr<AcceleratorTarget> accelerator_;
+  std::unique_ptr<QuickImages> quick_;       ///< nothing where rung `quick` trains on images of the full size
   std::unique_ptr<TrainedKernels> trained_;  ///< of the study, for strategies that look into it
   double original_seconds_ = 0;              ///< predicted, where the budget limits latency
   ImageSet score_images_;                    ///< what scores are computed on

@@ -25,7 +25,7 @@ void add_network_options(CLI::App& app, CommonOptions& options) {
 void add_kernel_options(CLI::App& app, CommonOptions& options) {
   app.add_option("--budget", options.budget,
                  "what a kernel may cost: macs=LOW..HIGH,params=LOW..HIGH, as fractions of what is replaced (at every "
-                 "site) or, with k, M, G, absolute");
+                 "site) or, with k, M, G, absolute; none: anything");
   app.add_option("--primitives", options.primitives, "how many primitives a kernel has, as LOW..HIGH");
   app.add_option("--max-width", options.max_width, "most tensors that wait to be read, while a kernel grows")
       ->capture_default_str();

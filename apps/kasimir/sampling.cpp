@@ -51,11 +51,13 @@ std::string cost_without_budget(const Sampler& sampler) {
 
 Budget sampling_budget(const std::string& text) {
   if (text.empty()) return {};
-  if (text == "none") return {{}, {}, {}};
   const Budget budget = Budget::parse(text);
   if (budget.latency.given())
     throw input_error("the budget `{}` limits latency, which this command does not measure", text)
         .note("leave it out here; `kasimir search` predicts and measures it");
+  if (budget.accelerator.given())
+    throw input_error("the budget `{}` limits the cost on an accelerator, which this command does not compute", text)
+        .note("leave it out here; `kasimir search --accelerator` computes it");
   return budget;
 }
 

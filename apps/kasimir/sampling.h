@@ -9,7 +9,7 @@ namespace kasimir {
 /// The error (unsolved) of a sampling that found too little: what ended the attempts, with a nearest miss each.
 Error nothing_found(const Sampler& sampler, const SampleStats& stats, std::size_t found, std::size_t wanted);
 
-/// A budget for commands that measure nothing: `none` limits nothing, an empty text is the default.
+/// A budget for commands that measure nothing; an empty text is the default.
 /// @throws Error (input) as Budget::parse, and for a limit on latency.
 Budget sampling_budget(const std::string& text);
 

@@ -75,10 +75,16 @@ SearchSpec finish_spec(const SearchCommand& options) {
       options.workers > 0 ? options.workers : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   spec.ladder.original_first = spec.distill > 0;
   spec.budget = Budget::parse(spec.budget).str();
+  if (Budget::parse(spec.budget).accelerator.given() && spec.accelerator.name.empty())
+    throw input_error("the budget `{}` limits the cost on an accelerator, but none is given", spec.budget)
+        .note("give one by --accelerator, such as --accelerator gemmini (`kasimir accel presets`)");
+  if (std::filesystem::exists(spec.accelerator.name))
+    spec.accelerator.name = std::filesystem::absolute(spec.accelerator.name).lexically_normal().string();
   spec.sample_options().limits.check(catalog());
   strategy_named(spec.strategy);
   for (const std::string& name : spec.scores) score_named(name);
   spec.recipe(0, 1, 0, {}).check();
+  if (!spec.quick_size.empty()) parse_image_size(spec.quick_size);
   if (spec.scores.empty() && spec.score_keep < 1)
     throw input_error("--score-keep is {:g}, but no scores are asked for", spec.score_keep)
         .note("give them by --scores, such as --scores naswot,synflow");
@@ -95,6 +101,7 @@ void set_rung_costs(SearchSpec& spec, const Evaluator& evaluator) {
     // Validation after each epoch costs about a third of a training image per image.
     images[i] = rung.epochs * (epoch + all * spec.validation / (1.0 - spec.validation) / 3.0);
   }
+  images[0] *= evaluator.quick_share();
   if (spec.distill > 0) images[2] *= 4.0 / 3.0;  // the teacher's scores, likewise
   for (std::size_t i = 0; i < images.size(); ++i) spec.ladder.rung_cost[i] = images[i] / images[0];
 }
@@ -163,11 +170,27 @@ void add_score_options(CLI::App& command, SearchSpec& spec) {
       ->capture_default_str();
 }
 
+void add_accelerator_options(CLI::App& command, AcceleratorSpec& spec) {
+  command.add_option(
+      "--accelerator", spec.name,
+      "search for this accelerator: a preset (`kasimir accel presets`) or a TOML file; its cost stands in "
+      "place of MACs and latency where candidates are compared, and --budget accelerator=..0.5 limits it");
+  command
+      .add_option("--accelerator-objective", spec.objective, "what is made small: latency, energy, edp (their product)")
+      ->capture_default_str();
+  command.add_option("--accelerator-bits", spec.bits, "of inputs, weights, results and partial sums")
+      ->capture_default_str();
+}
+
 void add_training_options(CLI::App& command, SearchCommand& options) {
   command.add_option("--quick-images", options.quick_images,
                      "training images of the first rung, 0 for all (default 8000)");
   command.add_option("--quick-epochs", options.spec.rungs[0].epochs, "epochs of the first rung; one epoch ranks badly")
       ->capture_default_str();
+  command.add_option(
+      "--quick-size", options.spec.quick_size,
+      "scale the images of the first rung to HEIGHTxWIDTH, such as 16x16: a quarter of the sides' product "
+      "is about a quarter of the time (default: as they are)");
   command.add_option("--longer-images", options.spec.rungs[1].images, "training images of the second rung, 0 for all")
       ->capture_default_str();
   command.add_option("--longer-epochs", options.spec.rungs[1].epochs, "epochs of the second rung")
@@ -290,6 +313,7 @@ void add_search(CLI::App& app, Action& action) {
       ->capture_default_str();
   command->add_option("--latency-threads", options->spec.latency_threads, "threads when latency is measured")
       ->capture_default_str();
+  add_accelerator_options(*command, options->spec.accelerator);
   add_training_options(*command, *options);
   command->add_flag("--log-json", options->log_json, "events as JSON lines instead of text");
   command->callback([options, &action] { action = [options] { return run(*options); }; });

@@ -45,6 +45,12 @@ Json SearchSpec::to_json() const {
   if (!want.empty()) json["want"] = want;
   if (is_onnx_file(network) && norms == Norms::restore) json["norms"] = "restore";
   json.update(reading.to_json());
+  if (!accelerator.name.empty()) {
+    json["accelerator"] = accelerator.name;
+    json["accelerator_objective"] = accelerator.objective;
+    json["accelerator_bits"] = accelerator.bits;
+  }
+  if (!quick_size.empty()) json["quick_size"] = quick_size;
   if (strategy != "random") json["strategy"] = strategy;
   if (!seed_kernels.empty()) json["seed_kernels"] = seed_kernels;
   if (train_kernels != "aten") json["train_kernels"] = train_kernels;
@@ -79,6 +85,9 @@ SearchSpec SearchSpec::from_json(const Json& json) {
     json.at("allow_unmixed").get_to(spec.allow_unmixed);
     json.at("allow_resolution").get_to(spec.allow_resolution);
     spec.want = json.value("want", "");
+    spec.accelerator = {json.value("accelerator", ""), json.value("accelerator_objective", spec.accelerator.objective),
+                        json.value("accelerator_bits", spec.accelerator.bits)};
+    spec.quick_size = json.value("quick_size", "");
     spec.norms = json.value("norms", "keep") == "restore" ? Norms::restore : Norms::keep;
     spec.reading = DataOptions::from_json(json);
     spec.strategy = json.value("strategy", "random");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kasimir/accelerator_target.h"
 #include "kasimir/data_network.h"
 #include "kasimir/data_options.h"
 
@@ -51,6 +52,7 @@ struct SearchSpec {
   std::uint64_t seed = 1;
   double validation = 0.1;  ///< share of the training images
   std::array<RungPlan, 3> rungs{RungPlan{2, 8000}, RungPlan{3, 20000}, RungPlan{4, 0}};
+  std::string quick_size;  ///< of the images on rung `quick`, "16x16"; empty: as on the others
   double learning_rate = 0.1;
   int batch = 128;
   double label_smoothing = 0.0;
@@ -67,6 +69,7 @@ struct SearchSpec {
   double latency_tune = 0;         ///< seconds of tuning that each network gets before rung `latency`
   int latency_batch = 32;
   int latency_threads = 1;
+  AcceleratorSpec accelerator;
   std::string device = "cpu";
   std::string strategy = "random";
   /// Where from and text: the kernels of the first trials, before the strategy makes any.

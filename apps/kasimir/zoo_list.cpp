@@ -70,7 +70,7 @@ Budget limits_of(const std::string& within) {
   Budget limits = Budget::parse(within.empty() ? "macs=0..1e9,params=0..1e9" : within);
   if (within.find("macs") == std::string::npos) limits.macs = {};
   if (within.find("params") == std::string::npos) limits.params = {};
-  if (!limits.macs.relative || !limits.params.relative || limits.bytes.given())
+  if (!limits.macs.relative || !limits.params.relative || limits.bytes.given() || limits.accelerator.given())
     throw input_error("`{}` is not over the original's; write macs=..0.5,params=..0.5,latency=..0.8", within);
   return limits;
 }

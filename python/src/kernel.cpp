@@ -98,11 +98,13 @@ std::vector<SiteLoad> loads_of_numbers(const std::vector<LoadNumbers>& numbers) 
 
 Budget budget_of_text(const std::string& text) {
   if (text.empty()) return {};
-  if (text == "none") return {{}, {}, {}, {}};
   const Budget budget = Budget::parse(text);
   if (budget.latency.given())
     throw input_error("the budget `{}` limits latency, which is not known before a kernel runs", text)
         .note("leave it out; a study measures latency and keeps it as an objective");
+  if (budget.accelerator.given())
+    throw input_error("the budget `{}` limits the cost on an accelerator, which studies of this package lack", text)
+        .note("leave it out; `kasimir.accel` computes it of a model with kernels");
   return budget;
 }
 

@@ -6,15 +6,22 @@ with ONNX Runtime: as C and as ONNX, on the same random image. Prints one row fo
     build/peers/bin/python3 tools/peers/check_onnx.py                     # all models, both exporters
     build/peers/bin/python3 tools/peers/check_onnx.py resnet18 timm:repvgg_a0 --exporter dynamo
     build/peers/bin/python3 tools/peers/check_onnx.py --no-c              # without compiling: seconds for each model
+    build/peers/bin/python3 tools/peers/check_onnx.py --kernel examples/kernels/depthwise_separable.txt
+    build/peers/bin/python3 tools/peers/check_onnx.py vit_b_16 --kernel examples/kernels/low_rank.txt --replace '*linear*'
+
+With --kernel a search of one trial puts the kernel in place of convolutions, trains the network for a few steps on random
+images, and exports it as ONNX and as C; `kasimir export` compares both with the trained network.
 
 Weights are random; statistics of batch norms are those of random images, so that values keep their size. Differences
 are of the largest score. Exit code 1 where a file that is read differs by more than 1e-4.
 Needs what tools/peers/setup installs."""
 
 import argparse
+import json
 import logging
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import warnings
@@ -26,6 +33,7 @@ import onnxruntime
 import torch
 
 LIMIT = 1e-4
+IMAGES = 60  # random ones that networks with kernels are trained on
 MODELS = [
     "resnet18", "resnet50", "vgg16_bn", "mobilenet_v2", "mobilenet_v3_small", "efficientnet_b0", "densenet121",
     "squeezenet1_1", "shufflenet_v2_x1_0", "regnet_y_400mf", "regnet_x_400mf", "resnext50_32x4d", "convnext_tiny",
@@ -106,6 +114,54 @@ def reason(text):
     return lines[0].removeprefix("error: ") if lines else text.strip()[-200:]
 
 
+def random_images(shape):
+    """A file with images of a model's size, of ten classes."""
+    path = FOLDER / f"images-{shape[2]}.npz"
+    images = numpy.random.default_rng(3).integers(0, 256, (IMAGES, *shape[1:]), dtype=numpy.uint8)
+    numpy.savez(path, x=images, y=numpy.arange(IMAGES) % 10)
+    return path
+
+
+def trained(program, path, shape, kernel, replace):
+    """The file of a study in which the kernel is trial 1, or why it cannot be."""
+    study = path.with_suffix(".db")
+    for file in study.parent.glob(study.name + "*"):
+        shutil.rmtree(file) if file.is_dir() else file.unlink()
+    data = ["--data", random_images(shape), "--pixel-mean", "0.5", "--pixel-deviation", "0.25", "--batch", "8"]
+    rungs = ["--quick-images", IMAGES, "--quick-epochs", "1", "--promote", "0", "--full-epochs", "1"]
+    few = ["--trials", "1", "--finalists", "1", "--finalist-seeds", "1", "--workers", "1"]
+    # Neither its cost nor its time nor what it sees rules the kernel out: this is about whether it works.
+    any_kernel = ["--budget", "none", "--slowest", "1000", "--allow-pointwise", "--allow-unmixed", "--latency", "eager"]
+    places = [word for pattern in replace or [] for word in ("--replace", pattern)]
+    code, text = call(program, "search", "--network", path, *places, *data, *rungs, *few, *any_kernel,
+                      "--seed-kernels", kernel, "--study", study)  # fmt: skip
+    if code:
+        return None, text, reason(text)
+    code, shown = call(program, "study", "show", study, "--json")
+    trials = [json.loads(line) for line in shown.splitlines() if line.startswith("{")]
+    mine = next((trial for trial in trials if trial.get("number") == 1), {})
+    why = None if mine.get("state") == "complete" else f"{mine.get('state')}: {mine.get('reason')}"
+    return study, text, why
+
+
+def kernel_row_of(name, exporter, asked):
+    """Cells of the table of networks with a kernel, and whether all is well."""
+    path, shape = write_model(name, exporter)
+    study, text, why = trained(asked.program, path, shape, asked.kernel.resolve(), asked.replace)
+    covered = re.search(r"(\d+) of (\d+) convolutions are replaced, ([\d.]+) %", text)
+    places = [f"{covered[1]} of {covered[2]}", covered[3]] if covered else ["none", ""]
+    cells = []
+    for form in ("onnx", "c") if why is None else ():
+        folder = FOLDER / f"{path.stem}-kernel-{form}"
+        options = ["--trial", "1", "--to", form, "--python", sys.executable]
+        code, text = call(asked.program, "export", study, folder, *options)
+        checked = re.search(r"^checked: equal: largest difference (\S+) of", text, re.M)
+        cells.append(checked[1] if checked else "")
+        if code or not checked:
+            why = f"{form}: {reason(text)}"
+    return [name, exporter, *places, *(cells + ["", ""])[:2], why or ""], why is None
+
+
 def row_of(name, exporter, asked):
     """Cells of the table, and whether all is well."""
     path, shape = write_model(name, exporter)
@@ -138,6 +194,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", nargs="*", default=MODELS, help="of torchvision, or timm:NAME")
     parser.add_argument("--exporter", action="append", choices=["script", "dynamo"], help="default: both")
+    parser.add_argument("--kernel", type=pathlib.Path, help="a kernel's text, put in place of convolutions and trained")
+    parser.add_argument("--replace", action="append", help="with --kernel: which convolutions, by name; * and ? match")
     parser.add_argument("--no-c", dest="c", action="store_false", help="compile nothing")
     parser.add_argument("--program", default=exports.PROGRAM, type=pathlib.Path)
     asked = parser.parse_args()
@@ -145,12 +203,14 @@ def main():
     logging.disable(logging.WARNING)
     torch.set_num_threads(1)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    print("model | exporter | operators | layers | places | ONNX differs | C differs | why not", flush=True)
-    print("---|---|---|---|---|---|---|---")
+    makes = kernel_row_of if asked.kernel else row_of
+    middle = ["places", "MACs replaced, %"] if asked.kernel else ["operators", "layers", "places"]
+    columns = ["model", "exporter", *middle, "ONNX differs", "C differs", "why not"]
+    print(" | ".join(columns), "|".join(["---"] * len(columns)), sep="\n", flush=True)
     bad = 0
     for name in asked.model:
         for exporter in asked.exporter or ["script", "dynamo"]:
-            cells, good = row_of(name, exporter, asked)
+            cells, good = makes(name, exporter, asked)
             bad += not good
             print(" | ".join(cells), flush=True)
     sys.exit(1 if bad else 0)

@@ -21,4 +21,9 @@ struct NetworkPlan {
 /// The same kernel at all these sites.
 NetworkPlan replace_with(const Network& network, const std::vector<SiteRef>& sites, const Kernel& kernel);
 
+/// The same kernels in the same network built for images of another size: free sizes keep their values, so that weights
+/// are as many. Rejected where a kernel breaks a rule at the other sizes.
+/// @throws Error (input) if the other network has other layers.
+Outcome<NetworkPlan> plan_at_size(const NetworkPlan& plan, const Network& other);
+
 }  // namespace kasimir

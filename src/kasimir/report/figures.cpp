@@ -194,6 +194,9 @@ Html trade_offs(const View& view) {
   charts += draw(latency);
   charts += draw(trade_off(view, Measure::macs, "Accuracy against MACs", {"MACs per image", big, true}));
   charts += draw(trade_off(view, Measure::params, "Accuracy against parameters", {"parameters", big, true}));
+  if (study::has_accelerator(view.rows))
+    charts += draw(trade_off(view, Measure::accelerator, "Accuracy against the cost on the accelerator",
+                             {view.info.spec.value("accelerator_objective", "objective"), big, true}));
   if (charts.empty()) return element("p", "No trial has a result yet.");
   Html html = element(
       "p", "Up and to the left is better. Training longer raises accuracy: compare a marker with markers of its kind.");

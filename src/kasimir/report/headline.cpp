@@ -27,7 +27,17 @@ std::vector<Miss> nearest(const View& view, const study::Goal& goal) {
 }
 
 std::string word_of(Measure measure) {
-  return measure == Measure::macs ? "MACs" : measure == Measure::params ? "parameters" : "latency";
+  switch (measure) {
+    case Measure::macs:
+      return "MACs";
+    case Measure::params:
+      return "parameters";
+    case Measure::accelerator:
+      return "cost on the accelerator";
+    case Measure::latency:
+      break;
+  }
+  return "latency";
 }
 
 std::string goal_text(const study::Goal& goal) {

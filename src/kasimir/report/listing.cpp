@@ -5,6 +5,7 @@
 #include "kasimir/report/view.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kasimir::report {
 namespace {
@@ -24,7 +25,16 @@ std::optional<double> middle(const std::optional<study::Measured>& measured) {
 
 std::optional<std::int64_t> known(std::int64_t count) { return count > 0 ? std::optional(count) : std::nullopt; }
 
-Record record_of(const TrialSummary& s, const std::vector<std::string>& scores) {
+/// Columns that only some studies have.
+struct Extra {
+  std::vector<std::string> scores;
+  bool accelerator = false;
+
+  explicit Extra(const std::vector<TrialSummary>& rows)
+      : scores(study::score_names(rows)), accelerator(study::has_accelerator(rows)) {}
+};
+
+Record record_of(const TrialSummary& s, const Extra& extra) {
   Record r;
   r["number"] = s.number;
   r["state"] = study::name_of(s.state);
@@ -37,7 +47,12 @@ Record record_of(const TrialSummary& s, const std::vector<std::string>& scores) 
   r["latency_ratio"] = or_null(middle(s.latency_ratio));
   r["macs"] = or_null(known(s.network.macs));
   r["params"] = or_null(known(s.network.params));
-  for (const std::string& name : scores) {
+  if (extra.accelerator) {
+    const auto& cost = s.network.accelerator;
+    r["accelerator_cycles"] = cost ? Record(cost->cycles) : Record();
+    r["accelerator_energy_uj"] = cost ? Record(cost->energy_uj) : Record();
+  }
+  for (const std::string& name : extra.scores) {
     const study::ScoreRow* score = study::score_of(s, name);
     r["score_" + name] = score != nullptr ? or_null(score->value) : Record();
     r["score_" + name + "_s"] = score != nullptr ? Record(score->seconds) : Record();
@@ -70,8 +85,7 @@ std::string cell(const char* format_of_value, const std::optional<double>& value
   return value ? fmt::format(fmt::runtime(format_of_value), *value) : "";
 }
 
-std::vector<std::string> cells_of(const TrialSummary& s, const TrialSummary& original,
-                                  const std::vector<std::string>& scores) {
+std::vector<std::string> cells_of(const TrialSummary& s, const TrialSummary& original, const Extra& extra) {
   const bool repeated = s.accuracy && s.accuracy->count > 1;
   std::vector<std::string> cells = {std::to_string(s.number),
                                     kernel_name(s.kernel),
@@ -85,7 +99,15 @@ std::vector<std::string> cells_of(const TrialSummary& s, const TrialSummary& ori
                                     cell("{:.2f}", ratio(s.network.macs, original.network.macs)),
                                     count_text(s.network.params),
                                     cell("{:.2f}", ratio(s.network.params, original.network.params))};
-  for (const std::string& name : scores) {
+  if (extra.accelerator) {
+    const auto& cost = s.network.accelerator;
+    const auto& of = original.network.accelerator;
+    cells.push_back(cost ? grouped(std::llround(cost->cycles)) : "");
+    cells.push_back(cost && of ? fmt::format("{:.2f}", cost->cycles / of->cycles) : "");
+    cells.push_back(cost ? fmt::format("{:#.3g}", cost->energy_uj) : "");
+    cells.push_back(cost && of ? fmt::format("{:.2f}", cost->energy_uj / of->energy_uj) : "");
+  }
+  for (const std::string& name : extra.scores) {
     const study::ScoreRow* score = study::score_of(s, name);
     cells.push_back(score == nullptr ? "" : score->value ? fmt::format("{:.4g}", *score->value) : "none");
   }
@@ -98,7 +120,7 @@ std::vector<std::string> cells_of(const TrialSummary& s, const TrialSummary& ori
 Table study_table(const study::Store& store) {
   using enum Table::Align;
   const std::vector<TrialSummary> rows = study::summaries(store);
-  const std::vector<std::string> scores = study::score_names(rows);
+  const Extra extra(rows);
   std::vector<Table::Column> columns({{"trial", "", right},
                                       {"kernel", "", left},
                                       {"state", "", left},
@@ -111,12 +133,15 @@ Table study_table(const study::Store& store) {
                                       {"ratio", "", right},
                                       {"params", "", right},
                                       {"ratio", "", right}});
-  for (const std::string& name : scores) columns.push_back({name, "", right});
+  if (extra.accelerator)
+    for (const auto& [name, unit] : {std::pair{"cycles", ""}, {"ratio", ""}, {"energy", "uJ"}, {"ratio", ""}})
+      columns.push_back({name, unit, right});
+  for (const std::string& name : extra.scores) columns.push_back({name, "", right});
   columns.push_back({"reason", "", left});
   Table table(columns);
   for (const std::size_t i : table_order(rows)) {
     const bool shown = rows[i].number == 0 || rows[i].state != TrialState::rejected;
-    if (shown) table.row(cells_of(rows[i], rows.front(), scores));
+    if (shown) table.row(cells_of(rows[i], rows.front(), extra));
   }
   return table;
 }
@@ -138,22 +163,22 @@ Table rejection_table(const study::Store& store) {
 std::string study_json(const study::Store& store) {
   std::string lines;
   const auto rows = study::summaries(store);
-  const auto scores = study::score_names(rows);
+  const Extra extra(rows);
   for (const TrialSummary& s : rows)
-    lines += record_of(s, scores).dump(-1, ' ', false, Record::error_handler_t::replace) + "\n";
+    lines += record_of(s, extra).dump(-1, ' ', false, Record::error_handler_t::replace) + "\n";
   return lines;
 }
 
 std::string study_csv(const study::Store& store) {
   std::vector<std::string> header;
   const auto rows = study::summaries(store);
-  const auto scores = study::score_names(rows);
-  const Record keys = record_of(TrialSummary(), scores);
+  const Extra extra(rows);
+  const Record keys = record_of(TrialSummary(), extra);
   for (const auto& item : keys.items()) header.push_back(item.key());
   std::string lines = join(header, ",") + "\n";
   for (const TrialSummary& s : rows) {
     std::vector<std::string> cells;
-    const Record record = record_of(s, scores);
+    const Record record = record_of(s, extra);
     for (const auto& item : record.items()) cells.push_back(csv_cell(item.value()));
     lines += join(cells, ",") + "\n";
   }

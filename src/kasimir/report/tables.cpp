@@ -44,6 +44,22 @@ void add_costs(const View& view, std::size_t row, std::vector<Cell>& cells) {
                       : number("", {}));
   cells.push_back(count(s.network.macs, original.macs));
   cells.push_back(count(s.network.params, original.params));
+  if (!study::has_accelerator(view.rows)) return;
+  const auto add = [&](double study::AcceleratorCost::* part, const char* format_of_value) {
+    const auto& own = s.network.accelerator;
+    if (!own || !original.accelerator) return cells.push_back(number("", {}));
+    cells.push_back(beside_original(fmt::format(fmt::runtime(format_of_value), *own.*part),
+                                    *own.*part / (*original.accelerator.*part), *own.*part));
+  };
+  add(&study::AcceleratorCost::cycles, "{:.0f}");
+  add(&study::AcceleratorCost::energy_uj, "{:.3g} µJ");
+}
+
+/// Names of what add_costs adds.
+std::vector<std::string> cost_header(const View& view) {
+  std::vector<std::string> header{"latency", "MACs", "parameters"};
+  if (study::has_accelerator(view.rows)) header.insert(header.end(), {"accelerator cycles", "accelerator energy"});
+  return header;
 }
 
 Row trial_row(const View& view, std::size_t row, const std::vector<std::string>& scores) {
@@ -119,9 +135,10 @@ Html finalist_table(const View& view) {
   std::vector<Row> rows;
   if (!view.rows.empty() && view.rows.front().number == 0) rows.push_back(finalist_row(view, 0));
   for (const std::size_t i : view.finalists) rows.push_back(finalist_row(view, i));
-  return table(
-             {"trial", "kernel", "validation", "points to original", "test", "latency", "MACs", "parameters", "seeds"},
-             rows, TableStyle::sortable) +
+  std::vector<std::string> header{"trial", "kernel", "validation", "points to original", "test"};
+  std::ranges::copy(cost_header(view), std::back_inserter(header));
+  header.emplace_back("seeds");
+  return table(header, rows, TableStyle::sortable) +
          element("p", {{"class", "note"}},
                  "Validation and test: share of images classified rightly, mean and standard deviation over the seeds; "
                  "the test split is read once, at the end. "
@@ -135,7 +152,8 @@ Html trial_table(const View& view) {
   std::vector<Row> rows;
   const std::vector<std::string> scores = study::score_names(view.rows);
   for (const std::size_t i : view.order) rows.push_back(trial_row(view, i, scores));
-  std::vector<std::string> header{"trial", "kernel", "state", "rung", "accuracy", "latency", "MACs", "parameters"};
+  std::vector<std::string> header{"trial", "kernel", "state", "rung", "accuracy"};
+  std::ranges::copy(cost_header(view), std::back_inserter(header));
   for (const std::string& name : scores) header.push_back("score " + name);
   header.insert(header.end(), {"time", "reason"});
   const Html all = table(header, rows, TableStyle::sortable);

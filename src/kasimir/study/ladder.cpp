@@ -258,17 +258,18 @@ std::optional<Rejection> stops_after(const Store& store, const Job& job, const C
   const LadderConfig config = LadderConfig::from_json(store.info().spec.at("ladder"));
   if (config.stop_below <= 0) return std::nullopt;
   const auto pairs = store.epoch_pairs(job.rung, row.epoch, stop_pairs);
-  return Outlook(store, config)
-      .stops(job.trial, row.validation_accuracy, pairs, fmt::format("in epoch {}", row.epoch));
+  return Outlook(store, config).stops(job.trial, row.validation_accuracy, pairs, fmt::format("in epoch {}", row.epoch));
 }
 
 std::vector<int> rank(const std::vector<RungResult>& results, std::size_t count) {
   const bool timed =
       std::all_of(results.begin(), results.end(), [](const auto& r) { return r.latency_ms.has_value(); });
+  const bool placed = std::ranges::all_of(results, [](const auto& r) { return r.network.accelerator.has_value(); });
   // Negated accuracy: less is better everywhere.
-  const auto key = [timed](const RungResult& r) {
-    return std::array<double, 4>{-r.accuracy, static_cast<double>(r.network.macs),
-                                 static_cast<double>(r.network.params), timed ? *r.latency_ms : 0};
+  const auto key = [timed, placed](const RungResult& r) {
+    const double work = placed ? r.network.accelerator->value : static_cast<double>(r.network.macs);
+    return std::array<double, 4>{-r.accuracy, work, static_cast<double>(r.network.params),
+                                 timed && !placed ? *r.latency_ms : 0};
   };
   const auto beats = [&key](const RungResult& a, const RungResult& b) {
     const auto x = key(a);

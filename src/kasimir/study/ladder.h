@@ -37,7 +37,8 @@ Next next(Store& store, const Claim& claim);
 std::optional<Rejection> stops_after(const Store& store, const Job& job, const CurveRow& row);
 
 /// The first `count` trials in the order in which finalists are taken: those that no other beats in accuracy, MACs,
-/// parameters and, where all have one, latency first; within each front by accuracy.
+/// parameters and, where all have one, latency first; within each front by accuracy. Where all have a cost on an
+/// accelerator, it stands in place of MACs and latency, which are about other machines.
 std::vector<int> rank(const std::vector<RungResult>& results, std::size_t count);
 
 /// Where the search stands, for progress lines.

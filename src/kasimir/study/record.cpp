@@ -34,4 +34,16 @@ std::string_view name_of(JobState state) { return job_states.at(static_cast<std:
 TrialState trial_state(std::string_view name) { return find<TrialState>(trial_states, name); }
 JobState job_state(std::string_view name) { return find<JobState>(job_states, name); }
 
+Json with_accelerator(Json budget_use, const Counts& network) {
+  if (const auto& cost = network.accelerator)
+    budget_use["accelerator"] = {{"cycles", cost->cycles}, {"energy_uj", cost->energy_uj}, {"value", cost->value}};
+  return budget_use;
+}
+
+std::optional<AcceleratorCost> accelerator_in(const Json& budget_use) {
+  const auto found = budget_use.find("accelerator");
+  if (found == budget_use.end()) return std::nullopt;
+  return AcceleratorCost{found->at("cycles"), found->at("energy_uj"), found->at("value")};
+}
+
 }  // namespace kasimir::study

@@ -44,12 +44,27 @@ enum class JobState { queued, leased, done, failed };
 std::string_view name_of(JobState state);
 JobState job_state(std::string_view name);
 
-/// Multiply-accumulates of one image and learned numbers.
+/// What one run of a network takes on the accelerator that a search is for.
+struct AcceleratorCost {
+  double cycles = 0;
+  double energy_uj = 0;
+  double value = 0;  ///< of the search's objective on it (cycles, energy or their product); less is better
+  bool operator==(const AcceleratorCost&) const = default;
+};
+
+/// Multiply-accumulates of one image and learned numbers; of a whole network also its cost on an accelerator, where the
+/// search is for one.
 struct Counts {
   std::int64_t macs = 0;
   std::int64_t params = 0;
+  std::optional<AcceleratorCost> accelerator = {};
   bool operator==(const Counts&) const = default;
 };
+
+/// A trial's `budget_use` as the store keeps it: with the network's cost on the accelerator, if it has one.
+Json with_accelerator(Json budget_use, const Counts& network);
+/// That cost, if there is one.
+std::optional<AcceleratorCost> accelerator_in(const Json& budget_use);
 
 /// What a strategy answers for a trial number. Number 0 is the original network: `kernel` is empty.
 struct Proposal {

@@ -21,7 +21,10 @@ std::vector<Trial> select_trials(Database& database, const std::string& tail, co
   query.out(t.number, t.state, t.kernel, t.hash, t.origin, t.replaced.macs, t.replaced.params, t.network.macs,
             t.network.params, t.budget_use, t.rule, t.reason, t.created);
   std::vector<Trial> rows;
-  while (query.next()) rows.push_back(std::exchange(t, {}));
+  while (query.next()) {
+    t.network.accelerator = accelerator_in(t.budget_use);
+    rows.push_back(std::exchange(t, {}));
+  }
   return rows;
 }
 

@@ -45,6 +45,16 @@ std::optional<LatePrediction> predict_late(const std::vector<RungPair>& pairs, d
   return prediction;
 }
 
+namespace {
+
+/// No more of what `rank` compares beside accuracy; latency is not known of a candidate in training.
+bool costs_no_more(const Counts& a, const Counts& b) {
+  const bool placed = a.accelerator && b.accelerator;
+  return a.params <= b.params && (placed ? a.accelerator->value <= b.accelerator->value : a.macs <= b.macs);
+}
+
+}  // namespace
+
 std::optional<double> bar_to_beat(const std::vector<RungResult>& results, const Counts& network, int finalists) {
   const auto count = static_cast<std::size_t>(finalists);
   if (results.size() < count) return std::nullopt;
@@ -52,8 +62,7 @@ std::optional<double> bar_to_beat(const std::vector<RungResult>& results, const 
   std::vector<double> accuracies;
   for (const RungResult& result : results) {
     accuracies.push_back(result.accuracy);
-    if (result.network.macs <= network.macs && result.network.params <= network.params)
-      front = std::max(front.value_or(0), result.accuracy);
+    if (costs_no_more(result.network, network)) front = std::max(front.value_or(0), result.accuracy);
   }
   if (!front) return std::nullopt;
   // More accuracy never ranks it lower: the first of the sorted ones above which it is a finalist.

@@ -23,7 +23,7 @@ struct LatePrediction {
 std::optional<LatePrediction> predict_late(const std::vector<RungPair>& pairs, double early);
 
 /// What another candidate of these counts has to beat so that more training is worth while: the accuracy with which it
-/// would be on the front (above that of all with no more MACs and no more parameters), or among the first `finalists`
+/// would be on the front (above that of all that cost no more, as `rank` compares them), or among the first `finalists`
 /// of `rank`, whichever is lower. Nothing where any accuracy does, as with fewer results than `finalists`.
 std::optional<double> bar_to_beat(const std::vector<RungResult>& results, const Counts& network, int finalists);
 

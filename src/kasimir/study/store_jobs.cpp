@@ -178,7 +178,8 @@ bool Store::accept(const Lease& lease, const Proposal& proposal, double now) {
           "update trials set state = 'running', kernel = :a, hash = :b, origin = :c, replaced_macs = :d, "
           "replaced_params = :e, network_macs = :f, network_params = :g, budget_use = :h where number = :i")
         .in(proposal.kernel, hash, proposal.origin, proposal.replaced.macs, proposal.replaced.params,
-            proposal.network.macs, proposal.network.params, proposal.budget_use, number)
+            proposal.network.macs, proposal.network.params, with_accelerator(proposal.budget_use, proposal.network),
+            number)
         .run();
     accepted = true;
   });
@@ -200,7 +201,8 @@ std::optional<int> Store::add_finalist(const Proposal& proposal, int seeds, doub
           "network_params, budget_use, rule, reason, created) "
           "values (:a, 'running', :b, :c, :d, :e, :f, :g, :h, :i, '', '', :j)")
         .in(number, proposal.kernel, proposal.hash, proposal.origin, proposal.replaced.macs, proposal.replaced.params,
-            proposal.network.macs, proposal.network.params, proposal.budget_use, now)
+            proposal.network.macs, proposal.network.params, with_accelerator(proposal.budget_use, proposal.network),
+            now)
         .run();
     for (int seed = 0; seed < seeds; ++seed) queue(number, Rung::full, seed);
     set_phase(static_cast<int>(Rung::full));

@@ -184,14 +184,18 @@ std::vector<std::pair<Rung, double>> Store::recent_seconds(int count) const {
 std::vector<RungResult> Store::results(Rung rung) const {
   RungResult result;
   Query query(*database_,
-              "select j.trial, avg(j.accuracy), avg(j.latency_ms), t.network_macs, t.network_params "
+              "select j.trial, avg(j.accuracy), avg(j.latency_ms), t.network_macs, t.network_params, t.budget_use "
               "from jobs j join trials t on t.number = j.trial "
               "where j.rung = :a and j.state = 'done' and j.accuracy is not null "
               "and t.state not in ('failed', 'rejected') "
-              "group by j.trial, t.network_macs, t.network_params order by j.trial");
-  query.in(rung).out(result.trial, result.accuracy, result.latency_ms, result.network.macs, result.network.params);
+              "group by j.trial, t.network_macs, t.network_params, t.budget_use order by j.trial");
+  Json use;
+  query.in(rung).out(result.trial, result.accuracy, result.latency_ms, result.network.macs, result.network.params, use);
   std::vector<RungResult> results;
-  while (query.next()) results.push_back(result);
+  while (query.next()) {
+    result.network.accelerator = accelerator_in(use);
+    results.push_back(result);
+  }
   return results;
 }
 

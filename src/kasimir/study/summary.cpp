@@ -106,6 +106,10 @@ std::vector<TrialSummary> summaries(const Store& store) {
   return all;
 }
 
+bool has_accelerator(const std::vector<TrialSummary>& summaries) {
+  return !summaries.empty() && summaries.front().network.accelerator.has_value();
+}
+
 std::vector<std::string> score_names(const std::vector<TrialSummary>& summaries) {
   std::vector<std::string> names;
   for (const TrialSummary& summary : summaries)
@@ -127,6 +131,8 @@ std::string_view name_of(Measure measure) {
       return "macs";
     case Measure::params:
       return "params";
+    case Measure::accelerator:
+      return "accelerator";
   }
   return "";
 }
@@ -134,6 +140,10 @@ std::string_view name_of(Measure measure) {
 std::optional<double> value_of(const TrialSummary& summary, Measure measure) {
   if (measure == Measure::latency) {
     return summary.latency_ms ? std::optional(summary.latency_ms->value) : std::nullopt;
+  }
+  if (measure == Measure::accelerator) {
+    const auto& cost = summary.network.accelerator;
+    return cost ? std::optional(cost->value) : std::nullopt;
   }
   const bool known = summary.state != TrialState::proposed;
   const std::int64_t value = measure == Measure::macs ? summary.network.macs : summary.network.params;

@@ -42,16 +42,20 @@ struct TrialSummary {
 /// By number; trial 0 is the original.
 std::vector<TrialSummary> summaries(const Store& store);
 
+/// Whether the study is for an accelerator: then the original has a cost on it.
+bool has_accelerator(const std::vector<TrialSummary>& summaries);
+
 /// Names of the zero-cost scores that any trial has, in the order of their first appearance.
 std::vector<std::string> score_names(const std::vector<TrialSummary>& summaries);
 /// The trial's score of that name; null if it has none.
 const ScoreRow* score_of(const TrialSummary& summary, const std::string& name);
 
 /// What to hold against accuracy.
-enum class Measure { latency, macs, params };
+enum class Measure { latency, macs, params, accelerator };
 std::string_view name_of(Measure measure);
 
-/// The value of a measure: milliseconds, MACs or parameters of the whole network; nothing if not measured.
+/// The value of a measure: milliseconds, MACs, parameters of the whole network, or the objective on the accelerator;
+/// nothing if not measured.
 std::optional<double> value_of(const TrialSummary& summary, Measure measure);
 
 /// Trials with accuracy up and the measure down that no other trial beats, cheapest first, as indices into

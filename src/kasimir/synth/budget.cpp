@@ -19,11 +19,14 @@ namespace {
 
 constexpr std::array<std::string_view, cost_kinds> names{"macs", "params", "bytes"};
 
-constexpr std::string_view latency_name = "latency";
+/// Limits on the whole network, which no sampler can hold to.
+constexpr std::array<std::pair<std::string_view, Limit Budget::*>, 2> whole{
+    {{"latency", &Budget::latency}, {"accelerator", &Budget::accelerator}}};
 
 constexpr std::string_view form =
     "a budget reads macs=LOW..HIGH,params=LOW..HIGH,bytes=LOW..HIGH: fractions of what is replaced such as "
-    "macs=0.1..0.5, or absolute numbers such as params=..200k; and latency=LOW..HIGH, a fraction of the network's";
+    "macs=0.1..0.5, or absolute numbers such as params=..200k; and latency=LOW..HIGH or "
+    "accelerator=LOW..HIGH, fractions of the network's";
 
 struct Bound {
   double value;
@@ -82,6 +85,7 @@ std::string text(double value, bool relative) {
 std::string_view cost_name(CostKind kind) { return names[static_cast<std::size_t>(kind)]; }
 
 Budget Budget::parse(std::string_view text) {
+  if (trim(text) == "none") return {{}, {}, {}, {}, {}};
   Budget budget;
   std::set<std::string> seen;
   for (const std::string& part : split(text, ',')) {
@@ -89,9 +93,10 @@ Budget Budget::parse(std::string_view text) {
     const std::string name(trim(sides[0]));
     if (sides.size() != 2) throw input_error("the budget `{}` has no `=`", part).note(std::string(form));
     const auto known = std::ranges::find(names, name);
-    if (known == names.end() && name != latency_name) {
+    const auto of_whole = std::ranges::find(whole, name, [](const auto& limit) { return limit.first; });
+    if (known == names.end() && of_whole == whole.end()) {
       std::vector<std::string> all(names.begin(), names.end());
-      all.emplace_back(latency_name);
+      for (const auto& limit : whole) all.emplace_back(limit.first);
       throw input_error("the budget knows no `{}`, {}", name, suggestion(name, all)).note(std::string(form));
     }
     if (!seen.insert(name).second) throw input_error("the budget `{}` gives {} twice", text, name);
@@ -101,9 +106,9 @@ Budget Budget::parse(std::string_view text) {
       continue;
     }
     if (!limit.relative)
-      throw input_error("the budget `{}` is an absolute number; latency is a fraction of the original network's", part)
+      throw input_error("the budget `{}` is an absolute number; {} is a fraction of the original network's", part, name)
           .note(std::string(form));
-    budget.latency = limit;
+    budget.*(of_whole->second) = limit;
   }
   return budget;
 }
@@ -112,8 +117,10 @@ std::string Budget::str() const {
   const auto one = [](const Limit& limit) {
     return text(limit.low, limit.relative) + ".." + text(limit.high, limit.relative);
   };
-  return "macs=" + one(macs) + ",params=" + one(params) + (bytes.given() ? ",bytes=" + one(bytes) : "") +
-         (latency.given() ? ",latency=" + one(latency) : "");
+  std::string all = "macs=" + one(macs) + ",params=" + one(params) + (bytes.given() ? ",bytes=" + one(bytes) : "");
+  for (const auto& [name, limit] : whole)
+    if ((this->*limit).given()) all += fmt::format(",{}={}", name, one(this->*limit));
+  return all;
 }
 
 }  // namespace kasimir

@@ -60,6 +60,8 @@ struct Budget {
   /// Of the whole network in one run against the original's, which always is relative. A sampler cannot know it: who
   /// can predict or measure latency holds to it.
   Limit latency{};
+  /// The same for the objective on an accelerator.
+  Limit accelerator{};
   bool operator==(const Budget&) const = default;
 
   [[nodiscard]] const Limit& operator[](CostKind kind) const {
@@ -67,10 +69,11 @@ struct Budget {
   }
   [[nodiscard]] Limit& operator[](CostKind kind) { return const_cast<Limit&>(std::as_const(*this)[kind]); }
 
-  /// "macs=0.1..0.5,params=..0.5,bytes=..3,latency=..0.6"; numbers with k, M or G are absolute: "params=..200k".
+  /// "macs=0.1..0.5,params=..0.5,bytes=..3,latency=..0.6,accelerator=..0.5"; numbers with k, M or G are absolute:
+  /// "params=..200k"; "none" limits nothing.
   /// @throws Error (input) with what was found and the form that is understood.
   static Budget parse(std::string_view text);
-  /// What parse() reads; bytes and latency only where they are limited.
+  /// What parse() reads; all but MACs and parameters only where they are limited.
   [[nodiscard]] std::string str() const;
 };
 

@@ -27,6 +27,18 @@ TEST(StudyTable, ShowsTheOriginalFirstThenByRungAndAccuracy) {
 )");
 }
 
+TEST(StudyTable, ShowsCyclesAndEnergyWhereAStudyIsForAnAccelerator) {
+  MadeUpStudy study("accelerator");
+  study.propose("", {500, 50}, {700, 70, study::AcceleratorCost{1000, 20, 2e4}});
+  study.propose(bottleneck_text, {100, 10}, {300, 30, study::AcceleratorCost{250, 5, 1250}});
+  const std::string table = study_table(study.store()).str();
+  EXPECT_THAT(table, HasSubstr("cycles  ratio  energy  ratio  reason"));
+  EXPECT_THAT(table, HasSubstr(" 1,000   1.00    20.0   1.00"));
+  EXPECT_THAT(table, HasSubstr("   250   0.25    5.00   0.25"));
+  EXPECT_THAT(study_json(study.store()), HasSubstr(R"("accelerator_cycles":250.0,"accelerator_energy_uj":5.0)"));
+  EXPECT_THAT(study_csv(study.store()), HasSubstr("params,accelerator_cycles,accelerator_energy_uj,reason"));
+}
+
 TEST(RejectionTable, CountsRules) {
   MadeUpStudy study("rules");
   fill_small(study);

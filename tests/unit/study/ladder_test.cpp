@@ -345,6 +345,15 @@ TEST(Rank, TakesTheFrontBeforeWhatItBeats) {
   EXPECT_EQ(rank(results, 2), (std::vector<int>{4, 1}));
 }
 
+TEST(Rank, TakesTheCostOnAnAcceleratorInPlaceOfMacsAndLatencyWhereAllHaveOne) {
+  const auto on = [](double value) { return Counts{100, 10, AcceleratorCost{1, 1, value}}; };
+  std::vector<RungResult> results = {{1, 0.80, on(7), 1.0}, {2, 0.79, on(5), 9.0}, {3, 0.70, on(6), 0.5}};
+  results[1].network.macs = 900;
+  EXPECT_EQ(rank(results, 9), (std::vector<int>{1, 2, 3}));
+  results[2].network.accelerator.reset();
+  EXPECT_EQ(rank(results, 9), (std::vector<int>{1, 3, 2})) << "MACs and latency count again";
+}
+
 TEST(Rank, LooksAtLatencyOnlyWhereAllHaveOne) {
   const std::vector<RungResult> timed = {
       {1, 0.80, {100, 10}, 5.0}, {2, 0.79, {120, 10}, 2.0}, {3, 0.7, {130, 10}, 3.0}};

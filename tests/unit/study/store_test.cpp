@@ -161,6 +161,19 @@ TEST_P(StudyStore, KeepsTrialsWithEverythingProposed) {
   EXPECT_EQ(lease.job.lease_until, 1060);
 }
 
+TEST_P(StudyStore, KeepsTheCostOnAnAccelerator) {
+  const Lease lease = store->propose("w", 1000, 60);
+  const Counts network{700, 70, AcceleratorCost{123456, 7.25, 8.5e11}};
+  ASSERT_TRUE(store->accept(lease, {"kernel", "h", Json::object(), {500, 50}, network, {{"macs", 0.5}}}, 1000));
+  EXPECT_EQ(Store::view(store->place()).trial(lease.trial.number).network, network);
+  JobResult result;
+  result.accuracy = 0.5;
+  ASSERT_TRUE(store->finish(lease.job, result, 1001));
+  const auto results = Store::view(store->place()).results(Rung::quick);
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].network, network);
+}
+
 TEST_P(StudyStore, RejectsTheSameKernelTwice) {
   running();
   running();

@@ -74,6 +74,16 @@ TEST(ParetoFront, KeepsWhatNothingBeats) {
   EXPECT_EQ(pareto_front(rows, Measure::latency), std::vector<std::size_t>{});
 }
 
+TEST(ParetoFront, HoldsAccuracyAgainstTheCostOnAnAccelerator) {
+  std::vector<TrialSummary> rows = {row(0, 0.90, 1000), row(1, 0.80, 500), row(2, 0.85, 400)};
+  EXPECT_FALSE(has_accelerator(rows));
+  EXPECT_EQ(pareto_front(rows, Measure::accelerator), std::vector<std::size_t>{});
+  const double values[] = {30, 10, 20};
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].network.accelerator = AcceleratorCost{1, 1, values[i]};
+  EXPECT_TRUE(has_accelerator(rows));
+  EXPECT_EQ(pareto_front(rows, Measure::accelerator), (std::vector<std::size_t>{1, 2, 0}));
+}
+
 TEST(ParetoFront, ComparesOnOneRungOnly) {
   const std::vector<TrialSummary> rows = {row(0, 0.90, 1000), row(1, 0.80, 500), row(2, 0.95, 400, Rung::quick)};
   EXPECT_EQ(pareto_front(rows, Measure::macs), (std::vector<std::size_t>{1, 0}));

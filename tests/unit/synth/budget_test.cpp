@@ -39,6 +39,20 @@ TEST(Budget, LimitsLatencyOnlyIfAsked) {
   EXPECT_EQ(Budget::parse("latency=..0.6").latency, (Limit{0.0, 0.6, true}));
 }
 
+TEST(Budget, LimitsNothingWhereNoneIsAsked) {
+  const Budget budget = Budget::parse("none");
+  for (const Limit& limit : {budget.macs, budget.params, budget.bytes, budget.latency, budget.accelerator})
+    EXPECT_FALSE(limit.given());
+  EXPECT_EQ(Budget::parse(budget.str()), budget);
+}
+
+TEST(Budget, LimitsTheAcceleratorOnlyIfAsked) {
+  EXPECT_FALSE(Budget().accelerator.given());
+  const Budget budget = Budget::parse("accelerator=0.1..0.6");
+  EXPECT_EQ(budget.accelerator, (Limit{0.1, 0.6, true}));
+  EXPECT_FALSE(budget.latency.given());
+}
+
 TEST(Budget, KnowsTheUnits) {
   EXPECT_EQ(Budget::parse("macs=1k..2M").macs, (Limit{1e3, 2e6, false}));
   EXPECT_EQ(Budget::parse("macs=0.5G..").macs, (Limit{5e8, none, false}));
@@ -46,9 +60,10 @@ TEST(Budget, KnowsTheUnits) {
 
 TEST(Budget, PrintsWhatItReads) {
   EXPECT_EQ(Budget().str(), "macs=..1,params=..1");
-  for (const char* text : {"macs=0.1..0.5,params=..200k", "macs=..1,params=0.25..", "macs=1.5M..2G,params=..1",
-                           "macs=..,params=..0.001", "macs=..0.5k,params=1k..1.25k", "macs=..1,params=..1,bytes=..2",
-                           "macs=..1,params=..1,bytes=1M..2M", "macs=..1,params=..1,latency=..0.6"}) {
+  for (const char* text :
+       {"macs=0.1..0.5,params=..200k", "macs=..1,params=0.25..", "macs=1.5M..2G,params=..1", "macs=..,params=..0.001",
+        "macs=..0.5k,params=1k..1.25k", "macs=..1,params=..1,bytes=..2", "macs=..1,params=..1,bytes=1M..2M",
+        "macs=..1,params=..1,latency=..0.6", "macs=..1,params=..1,latency=0.1..0.6,accelerator=..0.5"}) {
     EXPECT_EQ(Budget::parse(text).str(), text);
     EXPECT_EQ(Budget::parse(Budget::parse(text).str()), Budget::parse(text));
   }
@@ -63,14 +78,15 @@ void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.text; }
 
 const std::string form =
     "\n  a budget reads macs=LOW..HIGH,params=LOW..HIGH,bytes=LOW..HIGH: fractions of what is replaced such as "
-    "macs=0.1..0.5, or absolute numbers such as params=..200k; and latency=LOW..HIGH, a fraction of the network's";
+    "macs=0.1..0.5, or absolute numbers such as params=..200k; and latency=LOW..HIGH or "
+    "accelerator=LOW..HIGH, fractions of the network's";
 
 const Wrong wrong[] = {
     {"macs", "2: the budget `macs` has no `=`" + form},
     {"", "2: the budget `` has no `=`" + form},
     {"macs=..1,", "2: the budget `` has no `=`" + form},
     {"mac=..1", "2: the budget knows no `mac`, did you mean `macs`?" + form},
-    {"flops=..1", "2: the budget knows no `flops`, known: macs, params, bytes, latency" + form},
+    {"flops=..1", "2: the budget knows no `flops`, known: macs, params, bytes, latency, accelerator" + form},
     {"macs=0.5", "2: the budget `macs=0.5` has no range" + form},
     {"macs=a..1", "2: the budget `macs=a..1` has no number where `a` stands" + form},
     {"macs=-0.1..1", "2: the budget `macs=-0.1..1` has no number where `-0.1` stands" + form},
