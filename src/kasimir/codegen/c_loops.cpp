@@ -186,38 +186,10 @@ class Loops {
     return pieces;
   }
 
-  /// The access on a piece of the vector loop that begins at `low`: guards of that loop are settled. Nothing where it
-  /// is outside.
-  [[nodiscard]] std::optional<Access> settled(const Access& access, std::int64_t low) const {
-    Access result = access;
-    result.guarded.clear();
-    for (const GuardedCoord& guard : access.guarded) {
-      if (vector_ < 0 || !splits(guard, vector_)) {
-        result.guarded.push_back(guard);
-        if (vector_ < 0 || !whole_steps(guard, vector_, extent(vector_))) continue;
-        std::erase_if(result.guarded.back().coord.terms, [&](const auto& term) { return term.first == vector_; });
-        result.strides[static_cast<std::size_t>(vector_)] += guard.stride;
-        continue;
-      }
-      const std::int64_t sign = guard.coord.terms[0].second;
-      std::int64_t offset = guard.coord.offset;
-      std::int64_t at = sign * low + offset;
-      while (guard.coord.wrap && (at < 0 || at >= *guard.coord.wrap)) {
-        const std::int64_t turn = at < 0 ? *guard.coord.wrap : -*guard.coord.wrap;
-        at += turn;
-        offset += turn;
-      }
-      if (at < 0 || at >= guard.extent) return std::nullopt;
-      result.base += offset * guard.stride;
-      result.strides[static_cast<std::size_t>(vector_)] += sign * guard.stride;
-    }
-    return result;
-  }
-
   /// What is read at a step of the tile, `steps` further in the unrolled loops.
   std::string load(const std::optional<Access>& access, std::int64_t low, int vector, std::int64_t part,
                    const Steps& steps = {}) const {
-    auto here = settled(*access, low);
+    auto here = settled(*access, vector_, vector_ < 0 ? 0 : extent(vector_), low);
     if (!here) return "SET1(0.0f)";
     for (const auto& [loop, count] : steps) {
       here->base += stride_of(*here, loop) * count;
@@ -268,6 +240,12 @@ class Loops {
     return out;
   }
 
+  [[nodiscard]] std::vector<bool> partial_sums_in(const std::vector<int>& reduced, std::int64_t terms) const {
+    std::vector<std::int64_t> extents;
+    for (int loop : reduced) extents.push_back(extent(loop));
+    return nest_.nest->reduce == Reduce::max ? std::vector<bool>(extents.size(), false) : partial_sums(extents, terms);
+  }
+
   /// Calls `visit` at every point of the loops.
   template <typename Visit>
   void at_points(const std::vector<int>& loops, Visit visit) {
@@ -307,12 +285,26 @@ class Loops {
       }
       return;
     }
-    const auto sum = [&](int t, int v) { return fmt::format("acc{}_{}", t, v); };
-    for (int t = 0; t < tile_; ++t)
-      for (int v = 0; v < count; ++v) text_.line("vf {} = {};", sum(t, v), neutral());
+    int level = 0;
+    const auto sum_at = [](int at, int t, int v) { return fmt::format("acc{}_{}_{}", at, t, v); };
+    const auto sum = [&](int t, int v) { return sum_at(level, t, v); };
+    const auto for_sums = [&](auto write) {
+      for (int t = 0; t < tile_; ++t)
+        for (int v = 0; v < count; ++v) write(t, v);
+    };
+    const auto begin = [&] { for_sums([&](int t, int v) { text_.line("vf {} = {};", sum(t, v), neutral()); }); };
+    begin();
     auto reduced = reduced_loops();
     const auto inner = unrolled(reduced);
-    for (int loop : reduced) open(loop);
+    std::int64_t terms = 1;
+    for (int loop : inner) terms *= extent(loop);
+    const auto partial = partial_sums_in(reduced, terms);
+    for (std::size_t i = 0; i < reduced.size(); ++i) {
+      open(reduced[i]);
+      if (!partial[i]) continue;
+      ++level;
+      begin();
+    }
     loaded_.clear();
     int serial = 0;
     at_points(inner, [&](Steps steps) {
@@ -324,7 +316,11 @@ class Loops {
                                          fmt::format("v{}_", serial++)));
       }
     });
-    for (std::size_t i = 0; i < reduced.size(); ++i) text_.close();
+    for (std::size_t i = reduced.size(); i-- > 0; text_.close()) {
+      if (!partial[i]) continue;
+      for_sums([&](int t, int v) { accumulate(sum_at(level - 1, t, v), sum(t, v)); });
+      --level;
+    }
     for (int t = 0; t < tile_; ++t) {
       text_.open("");
       for (int v = 0; v < count; ++v)
@@ -387,7 +383,14 @@ class Loops {
     const int along = vector_;
     text_.line("vf acc = {};", neutral());
     const auto reduced = reduced_loops();
-    for (int loop : reduced) open(loop);
+    const auto partial = partial_sums_in(reduced, (extent(along) + target_.lanes - 1) / target_.lanes);
+    std::vector<std::string> sums{"acc"};
+    for (std::size_t i = 0; i < reduced.size(); ++i) {
+      open(reduced[i]);
+      if (!partial[i]) continue;
+      sums.push_back(fmt::format("acc{}", sums.size()));
+      text_.line("vf {} = {};", sums.back(), neutral());
+    }
     const std::string name = fmt::format("i{}", along);
     names_[static_cast<std::size_t>(along)] = name;
     const std::int64_t whole = extent(along) / target_.lanes * target_.lanes;
@@ -397,17 +400,21 @@ class Loops {
     };
     if (whole > 0) {
       text_.open("for (int {0} = 0; {0} < {1}; {0} += LANES)", name, whole);
-      accumulate("acc", value(0));
+      accumulate(sums.back(), value(0));
       text_.close();
     }
     if (const std::int64_t part = extent(along) - whole; part > 0) {
       text_.open("");
       text_.line("const int {} = {};", name, whole);
       const std::string last = value(part);
-      accumulate("acc", fmt::format("choose(first_lanes({}), {}, {})", part, last, neutral()));
+      accumulate(sums.back(), fmt::format("choose(first_lanes({}), {}, {})", part, last, neutral()));
       text_.close();
     }
-    for (std::size_t i = 0; i < reduced.size(); ++i) text_.close();
+    for (std::size_t i = reduced.size(); i-- > 0; text_.close()) {
+      if (!partial[i]) continue;
+      accumulate(sums[sums.size() - 2], sums.back());
+      sums.pop_back();
+    }
     // No read moves with the loop any more.
     names_[static_cast<std::size_t>(along)].clear();
   }

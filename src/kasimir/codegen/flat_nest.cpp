@@ -105,6 +105,43 @@ std::set<std::int64_t> seams(const GuardedCoord& guard, std::int64_t extent) {
   return found;
 }
 
+std::optional<Access> settled(const Access& access, int loop, std::int64_t extent, std::int64_t low) {
+  Access result = access;
+  result.guarded.clear();
+  for (const GuardedCoord& guard : access.guarded) {
+    if (loop < 0 || !splits(guard, loop)) {
+      result.guarded.push_back(guard);
+      if (loop < 0 || !whole_steps(guard, loop, extent)) continue;
+      std::erase_if(result.guarded.back().coord.terms, [&](const auto& term) { return term.first == loop; });
+      result.strides[static_cast<std::size_t>(loop)] += guard.stride;
+      continue;
+    }
+    const std::int64_t sign = guard.coord.terms[0].second;
+    std::int64_t offset = guard.coord.offset;
+    std::int64_t at = sign * low + offset;
+    while (guard.coord.wrap && (at < 0 || at >= *guard.coord.wrap)) {
+      const std::int64_t turn = at < 0 ? *guard.coord.wrap : -*guard.coord.wrap;
+      at += turn;
+      offset += turn;
+    }
+    if (at < 0 || at >= guard.extent) return std::nullopt;
+    result.base += offset * guard.stride;
+    result.strides[static_cast<std::size_t>(loop)] += sign * guard.stride;
+  }
+  return result;
+}
+
+std::vector<bool> partial_sums(const std::vector<std::int64_t>& extents, std::int64_t terms) {
+  constexpr std::int64_t enough =
+      16;  // a judgement: so many terms lose little, and one addition more for them costs little
+  std::vector<bool> begins(extents.size(), false);
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    begins[i] = terms >= enough;
+    terms = (begins[i] ? 1 : terms) * extents[i];
+  }
+  return begins;
+}
+
 Access access_of(const NestProgram& program, const Nest& nest, const MemoryPlan& plan, int tensor,
                  const std::vector<BoundCoord>& at) {
   const auto t = static_cast<std::size_t>(tensor);

@@ -33,6 +33,15 @@ struct Access {
   std::vector<GuardedCoord> guarded;
 };
 
+/// The access on a piece of a loop of `extent` steps over vectors that begins at `low`, cut where seams() says: guards
+/// of that loop (-1: none) are settled. Nothing where it is outside.
+std::optional<Access> settled(const Access& access, int loop, std::int64_t extent, std::int64_t low);
+
+/// In which of the reduced loops, given by their extents with the outermost first, a partial sum begins anew each time
+/// round, so that no sum has very many terms: one sum over all the places of a batch would lose what is small beside
+/// it. `terms`: what is added each time round the innermost of them.
+std::vector<bool> partial_sums(const std::vector<std::int64_t>& extents, std::int64_t terms);
+
 /// The address of a read or write of a nest, with its own loops.
 Access access_of(const NestProgram& program, const Nest& nest, const MemoryPlan& plan, int tensor,
                  const std::vector<BoundCoord>& at);
