@@ -29,6 +29,12 @@ inline Network every_layer() {
   x = net.add("m", layer::Activation{sigmoid}, {x});
   x = net.add("n", layer::MaxPool{.kernel = 3, .stride = 2, .padding = 1, .ceil = true}, {x});
   x = net.add("o", layer::AvgPool{.kernel = 2, .stride = 1}, {x});
+  x = net.add("tokens", layer::Sequence{}, {x});
+  x = net.add("embedded", layer::LearnedMap{}, {x});
+  const int queries = net.add("queries", layer::Conv{.out = 6}, {x});
+  const int keys = net.add("keys", layer::Conv{.out = 6, .bias = true}, {x});
+  x = net.add("attention", layer::Attention{.heads = 2, .scale = 0.5}, {queries, keys, x});
+  x = net.add("rows", layer::Rows{1, 3}, {x});
   // Scores from parts of a fully connected result, which has no height and width.
   x = net.add("p", layer::Linear{.out = 8}, {x});
   x = net.add("q", layer::Mul{}, {net.add("r", layer::Slice{0, 4}, {x}), net.add("s", layer::Slice{4, 4}, {x})});

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/reference/onnx again: a small network of PyTorch with most of what is read from ONNX files, by both of
-PyTorch's exporters, and prints the scores of ONNX Runtime that tests/unit/onnx/exported_test.cpp compares with; and a
-network that was trained on the pictures of tests/cli/make_pictures.py, for tests that start from a user's weights.
+"""Writes tests/reference/onnx again: a small network of PyTorch with most of what is read from ONNX files and a small
+vision transformer, by both of PyTorch's exporters, and prints the scores of ONNX Runtime that
+tests/unit/onnx/exported_test.cpp compares with; and a network that was trained on the pictures of tests/cli/make_pictures.py, for tests that start from a user's weights.
 
     build/peers/bin/python3 tools/peers/onnx_fixtures.py [FOLDER]"""
 
+import itertools
 import logging
 import pathlib
 import sys
@@ -15,6 +16,7 @@ import onnx
 import onnxruntime
 import torch
 import torch.nn.functional as F
+import torchvision
 from torch import nn
 
 REFERENCE = pathlib.Path(__file__).resolve().parents[2] / "tests" / "reference" / "onnx"
@@ -113,6 +115,16 @@ def random_model():
     return model
 
 
+def vision_transformer():
+    torch.manual_seed(3)
+    model = torchvision.models.VisionTransformer(
+        image_size=16, patch_size=8, num_layers=2, num_heads=2, hidden_dim=8, mlp_dim=12, num_classes=5
+    )
+    for parameter in model.parameters():  # some begin with zeros
+        nn.init.normal_(parameter, 0.3, 0.5)
+    return model.eval()
+
+
 def without_paths(path):
     """Exporters note where on this machine each operator comes from."""
     model = onnx.load(path)
@@ -130,20 +142,21 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    model = random_model()
     images = (torch.arange(3 * 16 * 16).reshape(1, 3, 16, 16) % 17 - 8).float() / 8
     forms = {
         "script": {"opset_version": 17, "dynamic_axes": {"images": {0: "n"}}},
         "dynamo": {"opset_version": 18, "external_data": False},
     }
-    for form, options in forms.items():
-        path = str(folder / f"mixed-{form}.onnx")
+    models = {"mixed": random_model(), "transformer": vision_transformer()}
+    for name, form in itertools.product(models, forms):
+        options = forms[form]
+        path = str(folder / f"{name}-{form}.onnx")
         names = {"input_names": ["images"], "output_names": ["scores"]}
-        torch.onnx.export(model, (images,), path, dynamo=form == "dynamo", verbose=False, **names, **options)
+        torch.onnx.export(models[name], (images,), path, dynamo=form == "dynamo", verbose=False, **names, **options)
         without_paths(path)
         session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
         scores = session.run(None, {"images": images.numpy()})[0].ravel()
-        print(form, " ".join(f"{score:.7f}" for score in scores))
+        print(name, form, " ".join(f"{score:.7f}" for score in scores))
     path = str(folder / "shades-script.onnx")
     names = {"input_names": ["images"], "output_names": ["scores"], "dynamic_axes": {"images": {0: "n"}}}
     torch.onnx.export(trained_model(), (shades(1)[0],), path, dynamo=False, opset_version=17, **names)

@@ -175,6 +175,37 @@ class NetworkNodes {
                    {{"axis", std::int64_t{-1}}, {"epsilon", static_cast<float>(op.epsilon)}});
     return onnx_.node("Transpose", {unit}, layer_->name, {{"perm", ArrayShape{0, 3, 1, 2}}});
   }
+  std::string operator()(const layer::Rows& op) {
+    return onnx_.node("Slice",
+                      {map(), onnx_.integers({op.first}), onnx_.integers({op.first + op.count}), onnx_.integers({2})},
+                      layer_->name);
+  }
+  std::string operator()(const layer::Sequence&) {
+    return onnx_.node("Reshape", {map(), onnx_.integers({0, layer_->out.c, layer_->out.h, 1})}, layer_->name);
+  }
+  std::string operator()(const layer::LearnedMap&) {
+    const NamedTensor& learned = part("map");
+    ArrayShape one{1};
+    one.insert(one.end(), learned.shape.begin(), learned.shape.end());
+    return onnx_.node("Add", {map(), onnx_.tensor(learned.name, one, learned.values)}, layer_->name);
+  }
+  std::string operator()(const layer::Attention& op) {
+    const std::string& name = layer_->name;
+    const auto heads = [&](std::size_t i, const char* what) {
+      const Shape3 in = plan_.network->layer(layer_->inputs[i]).out;
+      return onnx_.node("Reshape", {map(i), onnx_.integers({0, op.heads, in.c / op.heads, in.h * in.w})}, name + what);
+    };
+    const auto turned = [&](const std::string& of, const char* what) {
+      return onnx_.node("Transpose", {of}, name + what, {{"perm", ArrayShape{0, 1, 3, 2}}});
+    };
+    const std::string products =
+        onnx_.node("MatMul", {turned(heads(0, "/queries"), "/rows"), heads(1, "/keys")}, name + "/products");
+    const std::string scores = onnx_.node("Mul", {products, onnx_.number(op.scale)}, name + "/scores");
+    const std::string weights = onnx_.node("Softmax", {scores}, name + "/weights", {{"axis", std::int64_t{-1}}});
+    const std::string mean = onnx_.node("MatMul", {weights, turned(heads(2, "/values"), "/columns")}, name + "/mean");
+    const auto [c, h, w] = layer_->out;
+    return onnx_.node("Reshape", {turned(mean, "/turned"), onnx_.integers({0, c, h, w})}, name);
+  }
   std::string operator()(const layer::Concat&) {
     return onnx_.node("Concat", all_inputs(), layer_->name, {{"axis", std::int64_t{1}}});
   }

@@ -32,6 +32,31 @@ def follow(stored, batch, momentum):
     stored.lerp_(batch.detach().to(stored.dtype), momentum)
 )";
 
+constexpr std::string_view learned_map = R"(
+
+class LearnedMap(nn.Module):
+    """Adds a learned map to each image's."""
+
+    def __init__(self, *shape):
+        super().__init__()
+        self.map = nn.Parameter(torch.zeros(shape))
+
+    def forward(self, x):
+        return x + self.map
+)";
+
+constexpr std::string_view attention = R"(
+
+def attention(queries, keys, values, heads, scale):
+    """Attention of heads between the places of maps [n, heads * size, h, w]."""
+
+    def tokens(x):
+        return x.flatten(2).unflatten(1, (heads, -1)).transpose(2, 3)
+
+    mean = F.scaled_dot_product_attention(tokens(queries), tokens(keys), tokens(values), scale=scale)
+    return mean.transpose(2, 3).reshape(len(queries), values.shape[1], *queries.shape[2:])
+)";
+
 constexpr std::string_view tail = R"(
 
 def read_tensors(path):
@@ -148,7 +173,7 @@ class KernelClasses {
   }
 
   std::map<std::tuple<std::string, Site, std::int64_t, std::int64_t>, std::string> names_;
-  std::set<std::string> taken_{"Network"};
+  std::set<std::string> taken_{"LearnedMap", "Network"};
   std::map<int, std::string> of_layer_;
   std::string source_;
   bool has_statistics_ = false;
@@ -234,6 +259,14 @@ class NetworkText {
   std::string operator()(const layer::ChannelNorm&) const {
     return fmt::format("{}({}.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)", module_text(layer_->name), map());
   }
+  std::string operator()(const layer::Rows& op) const {
+    return fmt::format("{}[:, :, {}:{}]", map(), op.first, op.first + op.count);
+  }
+  std::string operator()(const layer::Sequence&) const { return map() + ".flatten(2)[:, :, :, None]"; }
+  std::string operator()(const layer::LearnedMap&) const { return call(map()); }
+  std::string operator()(const layer::Attention& op) const {
+    return fmt::format("attention({}, {}, {}, {}, {})", map(0), map(1), map(2), op.heads, op.scale);
+  }
   std::string operator()(const layer::Concat&) {
     return fmt::format("torch.cat(({}), 1)", fmt::join(all_inputs(), ", "));
   }
@@ -294,6 +327,8 @@ class NetworkText {
       return fmt::format("nn.BatchNorm2d({})", norm->channels);
     if (const auto* norm = std::get_if<layer::ChannelNorm>(&layer.op))
       return fmt::format("nn.LayerNorm({}, eps={})", norm->channels, norm->epsilon);
+    if (std::holds_alternative<layer::LearnedMap>(layer.op))
+      return fmt::format("LearnedMap({}, {}, {})", layer.out.c, layer.out.h, layer.out.w);
     if (const auto* linear = std::get_if<layer::Linear>(&layer.op))
       return fmt::format("nn.Linear({}, {}{})", linear->in, linear->out, linear->bias ? "" : ", bias=False");
     return "";
@@ -331,6 +366,11 @@ std::string network_source(const NetworkPlan& plan, const KernelClasses& kernels
   return source + text.forward();
 }
 
+template <typename Kind>
+bool has(const Network& network) {
+  return std::ranges::any_of(network.layers(), [](const Layer& of) { return std::holds_alternative<Kind>(of.op); });
+}
+
 std::string title(const NetworkPlan& plan, const ExportNotes& notes) {
   std::string text = fmt::format("\"\"\"{}", docstring_text(plan.network->name()));
   std::set<std::string> kernels;
@@ -352,8 +392,10 @@ std::vector<ExportedFile> export_pytorch(const NetworkPlan& plan, const std::vec
                                          const ExportNotes& notes) {
   tensors_by_name(plan, weights);
   const KernelClasses kernels(plan);
-  std::string source =
-      title(plan, notes) + std::string(head) + kernels.source() + network_source(plan, kernels) + std::string(tail);
+  std::string source = title(plan, notes) + std::string(head) + kernels.source();
+  if (has<layer::LearnedMap>(*plan.network)) source += learned_map;
+  if (has<layer::Attention>(*plan.network)) source += attention;
+  source += network_source(plan, kernels) + std::string(tail);
   return {{"model.py", std::move(source)}, {"weights.safetensors", to_safetensors(weights, notes)}};
 }
 

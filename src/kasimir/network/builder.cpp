@@ -3,6 +3,8 @@
 #include "kasimir/network/network.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <string_view>
 
 namespace kasimir {
@@ -89,6 +91,42 @@ class Shaper {
     take("channels", norm.channels, in.c);
     if (!(norm.epsilon >= 1e-12 && norm.epsilon <= 1)) fail("epsilon is {}, needed 1e-12 to 1", norm.epsilon);
     return in;
+  }
+
+  Shape3 operator()(layer::Rows& rows) const {
+    const Shape3 in = single();
+    limit("first row", rows.first, 0);
+    limit("rows", rows.count);
+    if (rows.first + rows.count > in.h) fail("rows {} to {} of {}", rows.first, rows.first + rows.count - 1, in.str());
+    return {in.c, rows.count, in.w};
+  }
+
+  Shape3 operator()(layer::Sequence&) const {
+    const Shape3 in = single();
+    limit("places", in.h * in.w);
+    return {in.c, in.h * in.w, 1};
+  }
+
+  Shape3 operator()(layer::LearnedMap&) const { return single(); }
+
+  Shape3 operator()(layer::Attention& attention) const {
+    if (inputs_.size() != 3) fail("found {} inputs, needed 3: queries, keys and values", inputs_.size());
+    const auto [queries, keys, values] = std::array{inputs_[0], inputs_[1], inputs_[2]};
+    limit("heads", attention.heads);
+    if (!(std::abs(attention.scale) >= 1e-6 && std::abs(attention.scale) <= 1e6))
+      fail("its scores are multiplied by {}, needed 1e-6 to 1e6", attention.scale);
+    if (keys.c != queries.c || values.h != keys.h || values.w != keys.w)
+      fail(
+          "queries {}, keys {} and values {}: needed queries and keys of as many channels, keys and values of as many "
+          "places",
+          queries.str(), keys.str(), values.str());
+    if (queries.c % attention.heads != 0 || values.c % attention.heads != 0)
+      fail("{} heads do not divide {} and {} channels", attention.heads, queries.c, values.c);
+    limit("places of queries", queries.h * queries.w);
+    limit("places of keys", keys.h * keys.w);
+    take("channels", attention.channels, queries.c);
+    take("places of keys", attention.places, keys.h * keys.w);
+    return {values.c, queries.h, queries.w};
   }
 
   Shape3 operator()(layer::Concat&) const {

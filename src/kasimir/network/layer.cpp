@@ -59,6 +59,14 @@ std::string text(const layer::Pad& pad) {
   return fmt::format("pad top {} left {} bottom {} right {}", pad.top, pad.left, pad.bottom, pad.right);
 }
 std::string text(const layer::ChannelNorm&) { return "channelnorm"; }
+std::string text(const layer::Rows& rows) {
+  return fmt::format("rows {}..{}", rows.first, rows.first + rows.count - 1);
+}
+std::string text(const layer::Sequence&) { return "sequence"; }
+std::string text(const layer::LearnedMap&) { return "learned map"; }
+std::string text(const layer::Attention& attention) {
+  return fmt::format("attention {} heads of {}", attention.heads, attention.channels / attention.heads);
+}
 
 std::string text(const layer::MaxPool& pool) {
   std::string result = fmt::format("maxpool {0}x{0} /{1}", pool.kernel, pool.stride);
@@ -113,7 +121,8 @@ bool never_negative(const Op& op, bool inputs) {
            activation->kind == hardsigmoid;
   }
   const bool weighted = std::holds_alternative<layer::Conv>(op) || std::holds_alternative<layer::Linear>(op) ||
-                        std::holds_alternative<layer::BatchNorm>(op) || std::holds_alternative<layer::ChannelNorm>(op);
+                        std::holds_alternative<layer::BatchNorm>(op) ||
+                        std::holds_alternative<layer::ChannelNorm>(op) || std::holds_alternative<layer::LearnedMap>(op);
   return inputs && !weighted && !std::holds_alternative<layer::Input>(op);
 }
 
@@ -138,6 +147,9 @@ LayerCost Layer::cost() const {
   }
   if (const auto* norm = std::get_if<layer::BatchNorm>(&op)) return {0, product(name, {2, norm->channels})};
   if (const auto* norm = std::get_if<layer::ChannelNorm>(&op)) return {0, product(name, {2, norm->channels})};
+  if (std::holds_alternative<layer::LearnedMap>(op)) return {0, product(name, {out.c, out.h, out.w})};
+  if (const auto* attention = std::get_if<layer::Attention>(&op))
+    return {product(name, {sum(attention->channels, out.c), attention->places, out.h, out.w}), 0};
   return {};
 }
 

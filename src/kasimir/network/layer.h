@@ -105,6 +105,34 @@ struct ChannelNorm {
   bool operator==(const ChannelNorm&) const = default;
 };
 
+/// Some rows that follow one another.
+struct Rows {
+  std::int64_t first = 0;
+  std::int64_t count = 1;
+  bool operator==(const Rows&) const = default;
+};
+
+/// The places of a map one after another, row by row: [c, h, w] -> [c, h * w, 1], a sequence of tokens.
+struct Sequence {
+  bool operator==(const Sequence&) const = default;
+};
+
+/// A learned map is added to that of every image: a position embedding (ViT, arXiv 2010.11929).
+struct LearnedMap {
+  bool operator==(const LearnedMap&) const = default;
+};
+
+/// Attention of heads (Vaswani et al., arXiv 1706.03762). Inputs: queries [heads * d, h, w], keys [heads * d, hk, wk],
+/// values [heads * e, hk, wk]; the channels of a head follow one another. Gives [heads * e, h, w]: at each place the
+/// mean of the values of all places, weighted by the softmax over them of scale * (query . key).
+struct Attention {
+  std::int64_t heads = 1;
+  double scale = 1;
+  std::int64_t channels = 0;  ///< of the queries; 0 when given to NetworkBuilder: taken from the inputs
+  std::int64_t places = 0;    ///< of the keys; likewise
+  bool operator==(const Attention&) const = default;
+};
+
 /// Maximum over a square window. Output extent as for Conv; with `ceil` rounded up, so that a last window that is only
 /// partly inside counts too.
 struct MaxPool {
@@ -144,8 +172,9 @@ struct Linear {
 }  // namespace layer
 
 using Op = std::variant<layer::Input, layer::Conv, layer::BatchNorm, layer::Activation, layer::Add, layer::Mul,
-                        layer::Concat, layer::Slice, layer::Shuffle, layer::Pad, layer::ChannelNorm, layer::MaxPool,
-                        layer::AvgPool, layer::GlobalAvgPool, layer::Dropout, layer::Linear>;
+                        layer::Concat, layer::Slice, layer::Shuffle, layer::Pad, layer::ChannelNorm, layer::Rows,
+                        layer::Sequence, layer::LearnedMap, layer::Attention, layer::MaxPool, layer::AvgPool,
+                        layer::GlobalAvgPool, layer::Dropout, layer::Linear>;
 
 /// Whether what a layer gives is never negative, whatever its weights. `inputs`: whether that holds of all its inputs.
 bool never_negative(const Op& op, bool inputs);
@@ -153,9 +182,10 @@ bool never_negative(const Op& op, bool inputs);
 /// "conv 3x3 /2 16->32 pad 1", "maxpool 2x2 /2", "relu".
 std::string op_text(const Op& op);
 
-/// What a layer costs for one image. MACs are the multiply-accumulates of convolutions and fully connected layers, as
-/// the literature counts them: normalisation, activations, sums and pools count none, a bias neither. Parameters are
-/// what training changes: weights, biases, factor and offset of batch normalisation (not its running statistics).
+/// What a layer costs for one image. MACs are the multiply-accumulates of convolutions, fully connected layers and
+/// attention, as the literature counts them: normalisation, activations, sums and pools count none, a bias neither.
+/// Parameters are what training changes: weights, biases, factor and offset of batch normalisation (not its running
+/// statistics).
 struct LayerCost {
   std::int64_t macs = 0;
   std::int64_t params = 0;

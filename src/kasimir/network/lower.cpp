@@ -222,6 +222,35 @@ class Lowering {
     return emit(std::move(eq));
   }
 
+  int operator()(const layer::Rows& op) {
+    Equation eq;
+    auto at = pass(eq);
+    at[2].offset += op.first;
+    eq.read(input(), at);
+    return emit(std::move(eq));
+  }
+
+  int operator()(const layer::Sequence&) {
+    const Shape3 in = input_shape();
+    Equation eq;
+    const auto n = eq.left(AxisKind::batch, batch_);
+    const auto c = eq.left(AxisKind::channel, in.c);
+    const auto [h, w] = eq.left(AxisKind::height, in.h, in.w);
+    eq.stage.left.push_back({AxisKind::width, {}});
+    eq.read(input(), {n, c, h, w});
+    return emit(std::move(eq));
+  }
+
+  int operator()(const layer::LearnedMap&) {
+    const auto parts = weights(1);
+    Equation eq;
+    const auto at = pass(eq);
+    eq.apply(Fn::add, eq.read(input(), at), eq.read(parts[0], {at[1], at[2], at[3]}));
+    return emit(std::move(eq));
+  }
+
+  int operator()(const layer::Attention& op) { return Heads(*this, op).emit(); }
+
   int operator()(const layer::Concat&) {
     Equation eq;
     auto at = pass(eq);
@@ -284,6 +313,72 @@ class Lowering {
   }
 
  private:
+  /// Tensors between the products of attention are [n, head, place of a query, place of a key].
+  struct Heads {
+    Lowering& of;
+    const layer::Attention& op;
+    Shape3 queries = of.input_shape(0), keys = of.input_shape(1), values = of.input_shape(2);
+    std::int64_t many = queries.h * queries.w;
+
+    int emit() {
+      const int scores = products();
+      const int top = over_keys(scores, Reduce::max, ".top");
+      Equation power;
+      const auto at = left(power);
+      const int below = power.apply(Fn::sub, power.read(scores, at), power.read(top, {at[0], at[1], at[2], {}}));
+      power.apply(Fn::exp, below);
+      const int exponentials = of.emit_as(std::move(power), {op.heads, many, op.places}, ".exp");
+      const int total = over_keys(exponentials, Reduce::sum, ".total");
+      Equation quotient;
+      const auto in = left(quotient);
+      quotient.apply(Fn::div, quotient.read(exponentials, in), quotient.read(total, {in[0], in[1], in[2], {}}));
+      return mean(of.emit_as(std::move(quotient), {op.heads, many, op.places}, ".weights"));
+    }
+
+    [[nodiscard]] std::vector<BoundCoord> left(Equation& eq) const {
+      return {eq.left(AxisKind::batch, of.batch_), eq.left(AxisKind::channel, op.heads),
+              eq.left(AxisKind::height, many), eq.left(AxisKind::width, op.places)};
+    }
+    int products() {
+      Equation eq;
+      const auto n = eq.left(AxisKind::batch, of.batch_);
+      const auto head = eq.left(AxisKind::channel, op.heads);
+      const auto [qh, qw] = eq.left(AxisKind::height, queries.h, queries.w);
+      const auto [kh, kw] = eq.left(AxisKind::width, keys.h, keys.w);
+      const std::int64_t each = op.channels / op.heads;
+      const BoundCoord channel = plus(times(each, head), eq.reduced(AxisKind::channel, each));
+      eq.apply(Fn::mul, eq.read(of.input(0), {n, channel, qh, qw}), eq.read(of.input(1), {n, channel, kh, kw}));
+      eq.stage.reduce = Reduce::sum;
+      eq.stage.factor = Rational(std::llround(op.scale * 1e9), 1'000'000'000);
+      return of.emit_as(std::move(eq), {op.heads, many, op.places}, ".scores");
+    }
+    int over_keys(int tensor, Reduce reduce, const std::string& suffix) {
+      Equation eq;
+      std::vector<BoundCoord> at{eq.left(AxisKind::batch, of.batch_), eq.left(AxisKind::channel, op.heads),
+                                 eq.left(AxisKind::height, many)};
+      eq.stage.left.push_back({AxisKind::width, {}});
+      at.push_back(eq.reduced(AxisKind::width, op.places));
+      eq.read(tensor, at);
+      eq.stage.reduce = reduce;
+      eq.stage.stabiliser = reduce == Reduce::max;
+      return of.emit_as(std::move(eq), {op.heads, many, 1}, suffix);
+    }
+    int mean(int weights) {
+      Equation eq;
+      const auto n = eq.left(AxisKind::batch, of.batch_);
+      const std::int64_t each = values.c / op.heads;
+      const auto [head, c] = eq.left(AxisKind::channel, op.heads, each);
+      const auto h = eq.left(AxisKind::height, queries.h);
+      const auto w = eq.left(AxisKind::width, queries.w);
+      const auto kh = eq.reduced(AxisKind::height, keys.h);
+      const auto kw = eq.reduced(AxisKind::width, keys.w);
+      const int weight = eq.read(weights, {n, head, plus(times(queries.w, h), w), plus(times(keys.w, kh), kw)});
+      eq.apply(Fn::mul, weight, eq.read(of.input(2), {n, plus(times(each, head), c), kh, kw}));
+      eq.stage.reduce = Reduce::sum;
+      return of.emit(std::move(eq));
+    }
+  };
+
   [[nodiscard]] int input(std::size_t i = 0) const { return tensor_of_[static_cast<std::size_t>(layer_->inputs[i])]; }
   [[nodiscard]] Shape3 input_shape(std::size_t i = 0) const { return plan_.network->layer(layer_->inputs[i]).out; }
   [[nodiscard]] bool all_nonnegative() const {

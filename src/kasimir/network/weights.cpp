@@ -101,6 +101,8 @@ std::vector<LayerPart> layer_parts(const NetworkPlan& plan, int index) {
   if (const auto* norm = std::get_if<layer::ChannelNorm>(&of.op))
     return {part(of.name, "weight", PartKind::norm_scale, {norm->channels}),
             part(of.name, "bias", PartKind::norm_offset, {norm->channels})};
+  if (std::holds_alternative<layer::LearnedMap>(of.op))
+    return {part(of.name, "map", PartKind::bias, {of.out.c, of.out.h, of.out.w})};
   return {};
 }
 

@@ -20,7 +20,7 @@ struct NamedTensor {
 /// What a part does in its layer.
 enum class PartKind : std::uint8_t {
   weight,         ///< of a convolution [out, in / groups, kh, kw] or a fully connected layer [out, in]
-  bias,           ///< of these, [out]
+  bias,           ///< of these, [out]; or a learned map that is added, [c, h, w]
   norm_scale,     ///< of a batch norm, "weight"
   norm_offset,    ///< of a batch norm, "bias"
   running_mean,   ///< of a batch norm

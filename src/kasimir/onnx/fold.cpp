@@ -204,6 +204,19 @@ class Folder {
       return a / b;
     });
   }
+  OnnxConstant mod() {
+    if (node_.integer("fmod", 0) != 0) node_.fail("the remainder of C, needed that of Python");
+    return both([this](auto a, auto b) -> decltype(a) {
+      if constexpr (std::is_integral_v<decltype(a)>) {
+        if (b == 0) node_.fail("{} modulo {}", a, b);
+        if (b == -1) return 0;
+        const auto rest = a % b;
+        return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+      } else {
+        node_.fail("the remainder of numbers that are not whole");
+      }
+    });
+  }
   OnnxConstant max() {
     return both([](auto a, auto b) { return std::max(a, b); });
   }
@@ -342,6 +355,7 @@ constexpr std::array rules{
     Rule{"Identity", &Folder::identity},
     Rule{"Max", &Folder::max},
     Rule{"Min", &Folder::min},
+    Rule{"Mod", &Folder::mod},
     Rule{"Mul", &Folder::mul},
     Rule{"Neg", &Folder::neg},
     Rule{"Range", &Folder::range},

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 namespace kasimir {
 namespace {
@@ -154,7 +155,7 @@ std::vector<float> OnnxImporter::per_channel(const Feature& of, const OnnxConsta
   const auto channels = static_cast<std::size_t>(shape(of).c);
   if (values.elements() == 1 && values.shape.size() <= of.view.axes.size() + 1)
     return std::vector<float>(channels, values.floats()[0]);
-  const std::size_t axis = channel_axis(of) + 1;
+  const std::size_t axis = channel_axis(of) + (of.batched ? 1 : 0);
   const auto whole = array_shape(of);
   std::vector<std::int64_t> wanted(whole.size(), 1);
   wanted[axis] = whole[axis];
@@ -230,6 +231,7 @@ void OnnxImporter::add_values() {
   if (node_->inputs() == 2 && (constant(0) != nullptr || constant(1) != nullptr)) {
     const std::size_t i = constant(0) != nullptr ? 1 : 0;
     if (gelu_step(i, true)) return;
+    if (constant(1 - i)->elements() > shape(feature(i)).c) return add_map(feature(i), i, *constant(1 - i));
     std::vector<float> offsets = per_channel(feature(i), *constant(1 - i));
     return scale(i, {}, std::move(offsets));
   }
@@ -237,7 +239,7 @@ void OnnxImporter::add_values() {
   Feature first = feature(0);
   for (std::size_t i = 1; i < node_->inputs(); ++i) {
     auto [a, b] = partners(0, i);
-    if (a.view != b.view || shape(a) != shape(b))
+    if (a.view != b.view || a.batched != b.batched || shape(a) != shape(b))
       node_->fail("{} and {} are maps of different sizes or in different orders", fmt::join(array_shape(a), "x"),
                   fmt::join(array_shape(b), "x"));
     if (layers.empty()) layers.push_back(a.layer);
@@ -251,6 +253,8 @@ void OnnxImporter::add_values() {
 void OnnxImporter::mul_values() {
   if (node_->inputs() != 2) node_->fail("{} inputs, needed 2", node_->inputs());
   if (gelu_step(0, false) || gelu_step(1, false)) return;
+  for (const std::size_t i : {0, 1})
+    if (const auto number = single(constant(1 - i)); number && attention_step(i, *number)) return;
   if (constant(0) != nullptr || constant(1) != nullptr) {
     const std::size_t i = constant(0) != nullptr ? 1 : 0;
     return scale(i, per_channel(feature(i), *constant(1 - i)), {});
@@ -284,6 +288,7 @@ void OnnxImporter::sub_values() {
 }
 
 void OnnxImporter::div_values() {
+  if (const auto number = single(constant(1)); number && attention_step(0, 1 / *number)) return;
   const Feature x = feature(0);
   if (constant(1) == nullptr) node_->fail("a quotient of maps, which no layer here has");
   std::vector<float> factors = per_channel(x, *constant(1));
@@ -315,11 +320,12 @@ void OnnxImporter::linear(const Feature& x, std::vector<float> weights, std::int
 
 void OnnxImporter::gemm() {
   const Feature x = feature();
-  if (x.view.axes.size() != 1) node_->fail("its input {} has not 2 axes", fmt::join(array_shape(x), "x"));
+  const bool places = !x.batched && x.view.axes.size() == 2 && channel_axis(x) == 1;
+  if (x.view.axes.size() != 1 && !places) node_->fail("its input {} has not 2 axes", fmt::join(array_shape(x), "x"));
   if (node_->integer("transA", 0) != 0) node_->fail("its first input is transposed, which would mix images");
   const OnnxConstant& matrix = weight(1);
   const bool rows = node_->integer("transB", 0) != 0;
-  const std::int64_t in = x.view.elements();
+  const std::int64_t in = places ? shape(x).c : x.view.elements();
   if (matrix.shape.size() != 2 || matrix.shape[rows ? 1 : 0] != in)
     node_->fail("its matrix {} does not fit its input {}", fmt::join(matrix.shape, "x"),
                 fmt::join(array_shape(x), "x"));
@@ -339,11 +345,25 @@ void OnnxImporter::gemm() {
     if (added.elements() == out) bias = added.floats();
     for (float& value : *bias) value *= static_cast<float>(node_->real("beta", 1));
   }
+  if (places) return pointwise(x, std::move(weights), out, std::move(bias));
   linear(x, std::move(weights), out, std::move(bias));
 }
 
+void OnnxImporter::pointwise(const Feature& x, std::vector<float> weights, std::int64_t out,
+                             std::optional<std::vector<float>> bias) {
+  LayerValues values{{"weight", std::move(weights)}};
+  if (bias) values.emplace_back("bias", *std::move(bias));
+  Feature result = x;
+  result.layer = add(layer::Conv{.out = out, .bias = bias.has_value()}, {x.layer}, std::move(values), node_->input(1));
+  result.view.axes.back() = whole_axis(MapDigit::Of::channel, out);
+  give(std::move(result));
+}
+
 void OnnxImporter::matmul() {
-  const Feature x = feature();
+  if (const auto* part = std::get_if<AttentionPart>(&value(0))) return mean_of_values(*part);
+  if (constant(0) == nullptr && constant(1) == nullptr) return products();
+  Feature x = feature();
+  const auto factor = static_cast<float>(std::exchange(x.factor, 1));
   const OnnxConstant& matrix = weight(1);
   const auto given = array_shape(x);
   if (matrix.shape.size() != 2 || x.view.axes.empty() || matrix.shape[0] != given.back())
@@ -353,17 +373,15 @@ void OnnxImporter::matmul() {
   std::vector<float> weights(matrix.floats().size());
   for (std::int64_t o = 0; o < out; ++o)
     for (std::int64_t i = 0; i < in; ++i)
-      weights[static_cast<std::size_t>(o * in + i)] = matrix.floats()[static_cast<std::size_t>(i * out + o)];
-  if (x.view.elements() == in) return linear(x, std::move(weights), out, std::nullopt);
+      weights[static_cast<std::size_t>(o * in + i)] = factor * matrix.floats()[static_cast<std::size_t>(i * out + o)];
+  if (x.batched && x.view.elements() == in) return linear(x, std::move(weights), out, std::nullopt);
   if (channel_axis(x) + 1 != x.view.axes.size())
     node_->fail("the last axis of its input {} is not the channels", fmt::join(given, "x"));
-  Feature result = x;
-  result.layer = add(layer::Conv{.out = out}, {x.layer}, {{"weight", std::move(weights)}}, node_->input(1));
-  result.view.axes.back() = whole_axis(MapDigit::Of::channel, out);
-  give(std::move(result));
+  pointwise(x, std::move(weights), out, std::nullopt);
 }
 
 void OnnxImporter::dropout() {
+  if (std::holds_alternative<AttentionPart>(value(0))) return alias();  // of the weights: no layer here has it
   const Feature x = feature();
   double ratio = node_->real("ratio", 0.5);
   if (const auto given = single(constant(1))) ratio = *given;
@@ -371,8 +389,17 @@ void OnnxImporter::dropout() {
 }
 
 void OnnxImporter::softmax() {
+  if (const auto* found = std::get_if<AttentionPart>(&value(0))) {
+    AttentionPart part = *found;
+    const std::int64_t axis = node_->integer("axis", -1);
+    if (node_->op() != "Softmax" || part.soft || (axis != -1 && axis + 1 != static_cast<std::int64_t>(part.axes)))
+      node_->fail("over axis {} of products of queries and keys, needed one softmax over the last", axis);
+    part.soft = true;
+    return give(part);
+  }
   const std::string& result = model_.graph().output(0).name();
-  if (node_->output(0) != result) node_->fail("it is not the last operator: attention is not read");
+  if (node_->output(0) != result)
+    node_->fail("it is not the last operator: its input is no product of queries and keys");
   notes_.push_back(fmt::format("the {} at its end is left out: networks here give scores, which are in the same order",
                                node_->op()));
   alias();

@@ -24,9 +24,11 @@ void OnnxImporter::gather() {
   const Feature x = feature();
   const auto* indices = constant(1);
   if (indices == nullptr || !indices->whole()) node_->fail("its indices are no constant of whole numbers");
-  // PyTorch writes views of arrays as a choice of all elements in their order.
   const auto& all = indices->integers();
   const auto shape_now = array_shape(x);
+  if (all.size() == 1 && shape_now.size() > 1)
+    return pick(x, view_axis(x, node_->integer("axis", 0)), all[0], !indices->shape.empty());
+  // PyTorch writes views of arrays as a choice of all elements in their order.
   bool every = shape_now.size() == 1 && shape_now[0] == std::ssize(all);
   for (std::size_t i = 0; i < all.size(); ++i) every = every && all[i] == static_cast<std::int64_t>(i);
   if (!every) node_->fail("it picks elements of {}, needed all of them in their order", fmt::join(shape_now, "x"));
@@ -64,17 +66,20 @@ void OnnxImporter::unsqueeze() {
 
 void OnnxImporter::transpose() {
   const Feature x = feature();
-  std::vector<std::int64_t> back(x.view.axes.size() + 1);
+  std::vector<ViewAxis> axes = x.view.axes;
+  if (x.batched) axes.insert(axes.begin(), ViewAxis{});
+  std::vector<std::int64_t> back(axes.size());
   std::iota(back.rbegin(), back.rend(), 0);
   const auto order = node_->integers("perm", back);
   std::vector<std::int64_t> sorted = order;
   std::ranges::sort(sorted);
   std::ranges::reverse(back);
   if (sorted != back) node_->fail("{} is no order of {} axes", fmt::join(order, ", "), back.size());
-  if (order[0] != 0) node_->fail("the batch has to stay the first axis");
-  Feature result{x.layer, {}};
-  for (std::size_t i = 1; i < order.size(); ++i)
-    result.view.axes.push_back(x.view.axes[static_cast<std::size_t>(order[i] - 1)]);
+  const bool stays = x.batched && !order.empty() && order[0] == 0;
+  if (!stays && batch_ != 1) node_->fail("the batch has to stay the first axis");
+  Feature result{x.layer, {}, stays};
+  for (std::size_t i = stays ? 1 : 0; i < order.size(); ++i)
+    result.view.axes.push_back(axes[static_cast<std::size_t>(order[i])]);
   give_view(std::move(result));
 }
 
@@ -82,6 +87,10 @@ void OnnxImporter::concat() {
   // Beginnings of the list are looked up one after another; dense blocks join some sixty.
   constexpr std::size_t most = 1024;
   if (node_->inputs() > most) node_->fail("{} inputs, at most {} are read", node_->inputs(), most);
+  if (node_->inputs() == 2 && (constant(0) == nullptr) != (constant(1) == nullptr)) {
+    const std::size_t i = constant(0) == nullptr ? 0 : 1;
+    return join_places(feature(i), weight(1 - i), view_axis(feature(i), node_->integer("axis", 0)), i == 1);
+  }
   std::vector<Feature> parts;
   for (std::size_t i = 0; i < node_->inputs(); ++i) parts.push_back(feature(i));
   if (parts.size() == 1) return alias();
@@ -164,7 +173,13 @@ void OnnxImporter::slice() {
     const SliceRange range = slice_range(*node_, shape_now[axis], (*starts)[i], (*ends)[i], steps[i]);
     if (range.first == 0 && range.count == shape_now[axis] && range.step == 1) continue;
     const std::size_t at = view_axis(x, static_cast<std::int64_t>(axis));
-    if (x.view.axes[at] != whole_axis(MapDigit::Of::channel, shape(x).c)) x = {map_of(x), MapView::of(shape(x))};
+    const Shape3 map = shape(x);
+    if (map.h > 1 && x.view.axes[at] == whole_axis(MapDigit::Of::height, map.h) && range.step == 1 && range.count > 0) {
+      x.layer = add(layer::Rows{range.first, range.count}, {x.layer});
+      x.view.axes[at] = whole_axis(MapDigit::Of::height, range.count);
+      continue;
+    }
+    if (x.view.axes[at] != whole_axis(MapDigit::Of::channel, map.c)) x = {map_of(x), MapView::of(map)};
     if (at != channel_axis(x) || range.step != 1 || range.count < 1)
       node_->fail("it takes {} of {} along axis {} in steps of {}, needed channels that follow one another",
                   range.count, shape_now[axis], axis, range.step);

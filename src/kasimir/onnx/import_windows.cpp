@@ -169,9 +169,7 @@ void OnnxImporter::reduce_mean() {
     if (gone[i] && keep) result.view.axes.emplace_back();
   }
   const Shape3 map = shape(x);
-  std::vector<MapDigit> places = whole_axis(MapDigit::Of::height, map.h);
-  for (const MapDigit& digit : whole_axis(MapDigit::Of::width, map.w)) places.push_back(digit);
-  if (reduced != places)
+  if (reduced != places_of(map))
     node_->fail("a mean over axes {} of {}, needed one over height and width", fmt::join(*axes, ", "),
                 fmt::join(array_shape(x), "x"));
   result.layer = reduced.empty() ? x.layer : add(layer::GlobalAvgPool{}, {x.layer});

@@ -15,6 +15,10 @@ constexpr std::int64_t oldest_opset = 11;
 constexpr int most_nodes = 20'000;
 constexpr std::int64_t most_folded_values = std::int64_t{1} << 28;
 
+/// Operators that may read one image whose axis of the batch is not the first.
+constexpr std::string_view without_batch[] = {"Add", "Div",     "Flatten", "Gather",  "Gemm",      "MatMul",
+                                              "Mul", "Reshape", "Shape",   "Squeeze", "Transpose", "Unsqueeze"};
+
 /// What to try instead of an operator.
 struct Hint {
   std::string_view op;
@@ -116,7 +120,10 @@ void OnnxImporter::find_needed() {
     const auto& outputs = nodes[i].output();
     if (std::ranges::none_of(outputs, [&](const std::string& name) { return needed_.contains(name); })) continue;
     for (const std::string& input : nodes[i].input())
-      if (!input.empty()) ++needed_[input];
+      if (!input.empty()) {
+        ++needed_[input];
+        readers_[input].push_back(i);
+      }
   }
 }
 
@@ -237,8 +244,10 @@ const Feature& OnnxImporter::feature(std::size_t i) const {
   const auto* found = std::get_if<Feature>(&value(i));
   if (std::holds_alternative<GeluPart>(value(i)))
     node_->fail("input {} is a part of x * (1 + erf(x / sqrt 2)) / 2 that is not read alone", i + 1);
+  if (std::holds_alternative<AttentionPart>(value(i)))
+    node_->fail("input {} is a product of queries and keys that is not read alone", i + 1);
   if (found == nullptr) node_->fail("input {} is a constant, needed what comes from the images", i + 1);
-  if (!found->batched && node_->op() != "Reshape" && node_->op() != "Gather")
+  if (!found->batched && std::ranges::find(without_batch, node_->op()) == std::end(without_batch))
     node_->fail("its input {} has no axis for the batch", fmt::join(array_shape(*found), "x"));
   return *found;
 }
@@ -278,9 +287,10 @@ std::size_t OnnxImporter::channel_axis(const Feature& of) const {
 }
 
 std::size_t OnnxImporter::view_axis(const Feature& of, std::int64_t axis) const {
-  const auto rank = static_cast<std::int64_t>(of.view.axes.size()) + 1;
+  const auto rank = static_cast<std::int64_t>(of.view.axes.size()) + (of.batched ? 1 : 0);
   if (axis < -rank || axis >= rank) node_->fail("axis {} of an array of {} axes", axis, rank);
   const std::int64_t at = axis < 0 ? axis + rank : axis;
+  if (!of.batched) return static_cast<std::size_t>(at);
   if (at == 0) node_->fail("axis 0 is the batch, whose images do not depend on each other");
   return static_cast<std::size_t>(at - 1);
 }
@@ -308,6 +318,13 @@ int OnnxImporter::add(Op op, std::vector<int> inputs, LayerValues values, std::s
 void OnnxImporter::give_view(Feature of) {
   const MapView plain = MapView::of(shape(of));
   const auto& axes = of.view.axes;
+  if (!of.batched && !axes.empty() && axes[0].empty()) {
+    of.view.axes.erase(of.view.axes.begin());
+    of.batched = true;
+  }
+  if (axes.size() == 3 && axes[0] == plain.axes[0] && axes[1] == places_of(shape(of)) && axes[1].size() == 2 &&
+      axes[2].empty())
+    return give_map(add(layer::Sequence{}, {of.layer}));
   if (axes.size() == 3 && axes[1] == plain.axes[1] && axes[2] == plain.axes[2] && axes[0].size() == 2) {
     const auto [far, near] = std::pair(axes[0][0], axes[0][1]);
     if (far.of == MapDigit::Of::channel && near.of == far.of && far.step == 1 && near.step == far.extent)

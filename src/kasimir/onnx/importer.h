@@ -21,7 +21,8 @@ namespace kasimir {
 struct Feature {
   int layer = 0;
   MapView view;
-  bool batched = true;  ///< false: one image, seen without its batch axis
+  bool batched = true;  ///< false: one image, whose axis of the batch is gone or somewhere among the others
+  double factor = 1;    ///< still to be multiplied; other than 1 only where products of maps read it
 };
 
 /// What lies between x and gelu(x) = x * (1 + erf(x / sqrt 2)) / 2, which exporters write out in this or another order.
@@ -32,8 +33,18 @@ struct GeluPart {
   double factor = 1;
 };
 
+/// What lies between queries and keys and the mean of values: products of maps, then their softmax.
+struct AttentionPart {
+  int queries = 0;  ///< layers
+  int keys = 0;
+  std::int64_t heads = 1;
+  double scale = 1;
+  bool soft = false;     ///< the softmax was taken
+  std::size_t axes = 0;  ///< of the products as an array, the batch's included
+};
+
 using SharedConstant = std::shared_ptr<const OnnxConstant>;
-using OnnxValue = std::variant<SharedConstant, Feature, GeluPart>;
+using OnnxValue = std::variant<SharedConstant, Feature, GeluPart, AttentionPart>;
 
 /// Values of a layer's tensors by the end of their names, "weight".
 using LayerValues = std::vector<std::pair<const char*, std::vector<float>>>;
@@ -91,7 +102,7 @@ class OnnxImporter {
   [[nodiscard]] int map_of(const Feature& of) const;
   void give_map(int layer) { give(Feature{layer, MapView::of(net_->shape(layer))}); }
   /// The same view of a layer of the same shape.
-  void give_like(const Feature& of, int layer) { give(Feature{layer, of.view}); }
+  void give_like(const Feature& of, int layer) { give(Feature{layer, of.view, of.batched}); }
   void alias() { give(value(0)); }
 
   // Windows: import_windows.cpp.
@@ -133,6 +144,9 @@ class OnnxImporter {
   void dropout();
   void softmax();
   void linear(const Feature& x, std::vector<float> weights, std::int64_t out, std::optional<std::vector<float>> bias);
+  /// A product with a matrix at each place.
+  void pointwise(const Feature& x, std::vector<float> weights, std::int64_t out,
+                 std::optional<std::vector<float>> bias);
   /// Values for each channel, of an array that is stretched over the feature. @throws Error (input) where it differs
   /// along other axes.
   [[nodiscard]] std::vector<float> per_channel(const Feature& of, const OnnxConstant& values) const;
@@ -141,6 +155,21 @@ class OnnxImporter {
   /// Two features as layers that can be added or multiplied; the view is the first one's.
   [[nodiscard]] std::pair<Feature, Feature> partners(std::size_t i, std::size_t k);
   [[nodiscard]] bool is_gate(const Feature& gate, const Feature& of) const;
+
+  // Sequences and attention: import_attention.cpp.
+  /// True where the operator is a step of attention, which was dealt with.
+  bool attention_step(std::size_t i, double factor);
+  /// True where nothing but products of maps reads the result, which can take a factor with them.
+  [[nodiscard]] bool read_by_products() const;
+  void products();
+  void mean_of_values(const AttentionPart& part);
+  /// Heads of an array whose last axes are those of places and of a head's channels; `turned`: the other way round.
+  [[nodiscard]] std::int64_t heads_of(const Feature& of, bool turned) const;
+  /// Places in front of a sequence or behind it, whose values are constants.
+  void join_places(const Feature& of, const OnnxConstant& values, std::size_t axis, bool front);
+  void add_map(const Feature& of, std::size_t i, const OnnxConstant& values);
+  /// One part of an axis. @throws Error (input) where it is no range of channels or rows.
+  void pick(const Feature& of, std::size_t axis, std::int64_t index, bool keep);
 
   // Views: import_shapes.cpp.
   void reshape();
@@ -169,10 +198,11 @@ class OnnxImporter {
   };
   std::map<int, Origin> origins_;  ///< what layers are named after
   std::map<std::string, OnnxValue, std::less<>> values_;
-  std::map<std::string, int, std::less<>> needed_;  ///< how many operators read it
-  std::map<std::vector<int>, int> joined_;          ///< concatenations by what they join
-  std::int64_t stored_ = 0;                         ///< values of the file's own tensors
-  std::int64_t folded_ = 0;                         ///< values that were computed so far
+  std::map<std::string, int, std::less<>> needed_;                ///< how many operators read it
+  std::map<std::string, std::vector<int>, std::less<>> readers_;  ///< operators by what they read
+  std::map<std::vector<int>, int> joined_;                        ///< concatenations by what they join
+  std::int64_t stored_ = 0;                                       ///< values of the file's own tensors
+  std::int64_t folded_ = 0;                                       ///< values that were computed so far
   std::vector<std::string> notes_;
   const OnnxNode* node_ = nullptr;  ///< the one at hand
 };

@@ -33,6 +33,12 @@ ViewAxis whole_axis(MapDigit::Of of, std::int64_t extent) {
   return extent == 1 ? ViewAxis{} : ViewAxis{{of, extent, 1}};
 }
 
+ViewAxis places_of(Shape3 shape) {
+  ViewAxis places = whole_axis(MapDigit::Of::height, shape.h);
+  for (const MapDigit& digit : whole_axis(MapDigit::Of::width, shape.w)) places.push_back(digit);
+  return places;
+}
+
 MapView MapView::of(Shape3 shape) {
   return {{whole_axis(MapDigit::Of::channel, shape.c), whole_axis(MapDigit::Of::height, shape.h),
            whole_axis(MapDigit::Of::width, shape.w)}};

@@ -40,6 +40,8 @@ struct MapView {
   bool operator==(const MapView&) const = default;
 };
 
+/// The places of a map, row by row.
+ViewAxis places_of(Shape3 shape);
 /// One axis of a map as a view has it.
 ViewAxis whole_axis(MapDigit::Of of, std::int64_t extent);
 

@@ -35,6 +35,10 @@ struct Model::Impl::Maker {
   at::Tensor operator()(const layer::ChannelNorm&) const {
     return at::full(part.shape, part.kind == PartKind::norm_scale ? 1.0 : 0.0, at::kFloat);
   }
+  at::Tensor operator()(const layer::LearnedMap&) const {
+    // As Vision Transformers begin (arXiv 2010.11929, published code).
+    return at::empty(part.shape, at::kFloat).normal_(0.0, 0.02, generator);
+  }
   at::Tensor operator()(const layer::Linear& op) const {
     const double bound = 1.0 / std::sqrt(static_cast<double>(op.in));
     return at::empty(part.shape, at::kFloat).uniform_(-bound, bound, generator);
@@ -122,6 +126,14 @@ struct Model::Impl::Runner {
   at::Tensor operator()(const layer::ChannelNorm& op) const {
     const at::Tensor last = input().permute({0, 2, 3, 1});
     return at::layer_norm(last, {op.channels}, part(0), part(1), op.epsilon).permute({0, 3, 1, 2});
+  }
+  at::Tensor operator()(const layer::Rows& op) const { return input().narrow(2, op.first, op.count); }
+  at::Tensor operator()(const layer::Sequence&) const { return input().flatten(2).unsqueeze(3); }
+  at::Tensor operator()(const layer::LearnedMap&) const { return at::add(input(), part(0)); }
+  at::Tensor operator()(const layer::Attention& op) const {
+    const auto tokens = [&](std::size_t i) { return input(i).flatten(2).unflatten(1, {op.heads, -1}).transpose(2, 3); };
+    const at::Tensor mean = at::scaled_dot_product_attention(tokens(0), tokens(1), tokens(2), {}, 0.0, false, op.scale);
+    return mean.transpose(2, 3).reshape({mean.size(0), layer.out.c, layer.out.h, layer.out.w});
   }
   at::Tensor operator()(const layer::Concat&) const {
     std::vector<at::Tensor> all;

@@ -44,6 +44,19 @@ TEST(NetworkBuilder, InfersShapes) {
   EXPECT_EQ(shape_of(layer::Shuffle{4}), (Shape3{8, 9, 11}));
   EXPECT_EQ(shape_of(layer::Pad{1, 2, 3, 4}), (Shape3{8, 13, 17}));
   EXPECT_EQ(shape_of(layer::ChannelNorm{}), (Shape3{8, 9, 11}));
+  EXPECT_EQ(shape_of(layer::Rows{2, 3}), (Shape3{8, 3, 11}));
+  EXPECT_EQ(shape_of(layer::Sequence{}), (Shape3{8, 99, 1}));
+  EXPECT_EQ(shape_of(layer::LearnedMap{}), (Shape3{8, 9, 11}));
+}
+
+TEST(NetworkBuilder, GivesAttentionThePlacesOfItsQueriesAndTheChannelsOfItsValues) {
+  NetworkBuilder net("net", {8, 9, 11});
+  const int fewer = net.add("fewer", layer::MaxPool{}, {0});
+  const int values = net.add("values", layer::Conv{.out = 6}, {fewer});
+  const int made = net.add("attention", layer::Attention{.heads = 2}, {0, fewer, values});
+  EXPECT_EQ(net.shape(made), (Shape3{6, 9, 11}));
+  EXPECT_EQ(std::get<layer::Attention>(net.layer(made).op).channels, 8);
+  EXPECT_EQ(std::get<layer::Attention>(net.layer(made).op).places, 20);
 }
 
 TEST(NetworkBuilder, RoundsAPoolUpWhereAsked) {
@@ -88,6 +101,14 @@ TEST(NetworkBuilder, SaysWhichShapesDoNotFit) {
   EXPECT_EQ(refusal(layer::Pad{65536, 0, 0, 0}), "height: found 65545, needed 1 to 65536");
   EXPECT_EQ(refusal(layer::ChannelNorm{4}), "channels are 4, but its input 8x9x11 has 8");
   EXPECT_EQ(refusal(layer::ChannelNorm{.epsilon = 0}), "epsilon is 0, needed 1e-12 to 1");
+  EXPECT_EQ(refusal(layer::Rows{7, 3}), "rows 7 to 9 of 8x9x11");
+  EXPECT_EQ(refusal(layer::Attention{}), "found 1 inputs, needed 3: queries, keys and values");
+  EXPECT_EQ(refusal(layer::Attention{.heads = 3}, {0, 0, 0}), "3 heads do not divide 8 and 8 channels");
+  EXPECT_EQ(refusal(layer::Attention{.scale = 0}, {0, 0, 0}), "its scores are multiplied by 0, needed 1e-6 to 1e6");
+  EXPECT_EQ(
+      refusal(layer::Attention{}, {0, 0, 1}),
+      "queries 8x9x11, keys 8x9x11 and values 8x4x5: needed queries and keys of as many channels, keys and values "
+      "of as many places");
   EXPECT_EQ(refusal(layer::Concat{}, {0, 1}), "cannot join 8x9x11 and 8x4x5, needed equal heights and widths");
   EXPECT_EQ(refusal(layer::MaxPool{.kernel = 10}), "a window that spans 10 does not fit into 8x9x11 with padding 0");
   EXPECT_EQ(refusal(layer::MaxPool{.kernel = 2, .padding = 2}), "padding 2 is more than half of the window 2");

@@ -36,6 +36,10 @@ TEST(Layer, PrintsWhatItDoes) {
   EXPECT_EQ(op_text(layer::Shuffle{3}), "shuffle 3 groups");
   EXPECT_EQ(op_text(layer::Pad{1, 2, 3, 4}), "pad top 1 left 2 bottom 3 right 4");
   EXPECT_EQ(op_text(layer::ChannelNorm{8}), "channelnorm");
+  EXPECT_EQ(op_text(layer::Rows{2, 3}), "rows 2..4");
+  EXPECT_EQ(op_text(layer::Sequence{}), "sequence");
+  EXPECT_EQ(op_text(layer::LearnedMap{}), "learned map");
+  EXPECT_EQ(op_text(layer::Attention{.heads = 3, .channels = 12}), "attention 3 heads of 4");
   EXPECT_EQ(op_text(layer::Add{}), "add");
   EXPECT_EQ(op_text(layer::Concat{}), "concat");
   EXPECT_EQ(op_text(layer::MaxPool{.kernel = 3, .stride = 2, .padding = 1, .ceil = true}), "maxpool 3x3 /2 pad 1 ceil");
@@ -65,6 +69,13 @@ TEST(Layer, CountsNoMacsForNormalisationAndSums) {
   EXPECT_EQ((Layer{"m", layer::Mul{}, {0, 1}, {16, 8, 8}}.cost()), (LayerCost{0, 0}));
   EXPECT_EQ((Layer{"l", layer::Linear{.in = 64, .out = 10}, {0}, {10, 1, 1}}.cost()), (LayerCost{640, 650}));
   EXPECT_EQ((Layer{"a", layer::Add{}, {0, 1}, {16, 8, 8}}.cost()), (LayerCost{0, 0}));
+}
+
+TEST(Layer, CountsBothProductsOfAttentionAndLearnedMaps) {
+  const layer::Attention attention{.heads = 2, .channels = 16, .places = 50};
+  EXPECT_EQ((Layer{"a", attention, {0, 1, 2}, {24, 7, 5}}.cost()), (LayerCost{(16 + 24) * 50 * 35, 0}));
+  EXPECT_EQ((Layer{"m", layer::LearnedMap{}, {0}, {16, 50, 1}}.cost()), (LayerCost{0, 800}));
+  EXPECT_EQ((Layer{"s", layer::Sequence{}, {0}, {16, 50, 1}}.cost()), (LayerCost{0, 0}));
 }
 
 TEST(Layer, RefusesACostBeyond64Bits) {

@@ -112,7 +112,42 @@ TEST(OnnxErrors, SayWhichFormOfAnOperatorIsNotRead) {
   SmallModel attention;
   const std::string soft = attention.node("Softmax", {"x"});
   EXPECT_EQ(attention.message(attention.node("Relu", {soft})),
-            "net.onnx: node `softmax1` (Softmax): it is not the last operator: attention is not read");
+            "net.onnx: node `softmax1` (Softmax): it is not the last operator: its input is no product of queries and "
+            "keys");
+  const auto heads = [](SmallModel& model) {  // [1, 3 heads, 64 places, 1 channel], and turned
+    const std::string rows = model.node("Reshape", {"x", model.integers({1, 3, 64, 1})});
+    return std::pair(rows, model.node("Reshape", {"x", model.integers({1, 3, 1, 64})}));
+  };
+  SmallModel hard;
+  const auto [rows, columns] = heads(hard);
+  const std::string products = hard.node("MatMul", {rows, columns});
+  EXPECT_EQ(hard.message(hard.node("MatMul", {products, rows})),
+            "net.onnx: node `matmul6` (MatMul): products of queries and keys times 1x3x64x1, needed their softmax and "
+            "values of 3 heads");
+  SmallModel alone;
+  const auto [a, b] = heads(alone);
+  EXPECT_EQ(alone.message(alone.node("Relu", {alone.node("MatMul", {a, b})})),
+            "net.onnx: node `relu6` (Relu): input 1 is a product of queries and keys that is not read alone");
+  SmallModel over;
+  const auto [c, d] = heads(over);
+  EXPECT_EQ(over.message(over.node("Softmax", {over.node("MatMul", {c, d})}, {{"axis", std::int64_t{1}}})),
+            "net.onnx: node `softmax6` (Softmax): over axis 1 of products of queries and keys, needed one softmax over "
+            "the last");
+  SmallModel maps;
+  EXPECT_EQ(
+      maps.message(maps.node("MatMul", {"x", "x"})),
+      "net.onnx: node `matmul1` (MatMul): a product of maps, 1x3x8x8 of them, needed attention: [.., heads, places, "
+      "channels of a head]");
+  SmallModel token;
+  const std::string sequence = token.node("Reshape", {"x", token.integers({1, 3, 64})});
+  EXPECT_EQ(token.message(token.node("Concat", {token.tensor({1, 2, 1}), sequence}, {{"axis", std::int64_t{2}}})),
+            "net.onnx: node `concat4` (Concat): a constant 1x2x1 joined to 1x3x64, needed one image's and as many "
+            "channels");
+  SmallModel column;
+  EXPECT_EQ(
+      column.message(column.node("Gather", {"x", column.integers({2})}, {{"axis", std::int64_t{3}}})),
+      "net.onnx: node `gather2` (Gather): it picks from axis 3 of 1x3x8x8, needed channels or rows that follow one "
+      "another");
 }
 
 TEST(OnnxErrors, CompareTheSizesOfTensorsWithWhatIsThere) {
@@ -185,7 +220,8 @@ TEST(OnnxErrors, SayWhenTheLastLayerHasNoNumberOfClasses) {
   SmallModel model;
   const ImportedNetwork read = model.read(model.node("GlobalAveragePool", {"x"}));
   EXPECT_EQ(message_of([&] { static_cast<void>(read.network.with_classes(10)); }),
-            "network `net` has 3 classes, asked for 10: it ends with `globalaveragepool1` (global avgpool), which has no number of outputs");
+            "network `net` has 3 classes, asked for 10: it ends with `globalaveragepool1` (global avgpool), which has "
+            "no number of outputs");
 }
 
 }  // namespace

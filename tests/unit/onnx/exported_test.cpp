@@ -99,15 +99,18 @@ TEST(ImportedOnnx, TakesOtherNumbersOfClasses) {
 
 TEST(ImportedOnnx, GivesTheScoresThatOnnxRuntimeGives) {
   // Images of (i % 17 - 8) / 8; scores by ONNX Runtime 1.31.1 of both files.
-  const std::vector<double> wanted{-0.2227139, -0.2894866, 0.6187514, 0.4721486, 0.2607445};
+  const std::vector<double> mixed{-0.2227139, -0.2894866, 0.6187514, 0.4721486, 0.2607445};
+  const std::vector<double> transformer{1.2361008, 1.4901577, -0.5206811, 2.1089058, -0.7530550};
   std::vector<double> image;
   for (int i = 0; i < 3 * 16 * 16; ++i) image.push_back((i % 17 - 8) / 8.0);
-  for (const char* file : {"mixed-script.onnx", "mixed-dynamo.onnx"}) {
-    const ImportedNetwork read = import_onnx(fixtures / file);
-    const auto found = test::scores_of(read.network, image);
-    ASSERT_EQ(found.size(), wanted.size()) << file;
-    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 2e-6) << file << ' ' << i;
-  }
+  for (const auto& [name, wanted] : {std::pair("mixed", mixed), std::pair("transformer", transformer)})
+    for (const char* exporter : {"script", "dynamo"}) {
+      const std::string file = fmt::format("{}-{}.onnx", name, exporter);
+      const ImportedNetwork read = import_onnx(fixtures / file);
+      const auto found = test::scores_of(read.network, image);
+      ASSERT_EQ(found.size(), wanted.size()) << file;
+      for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 4e-6) << file << ' ' << i;
+    }
 }
 
 TEST(ImportedOnnx, HasOneLayerForWhatExportersWriteOut) {
@@ -119,6 +122,23 @@ TEST(ImportedOnnx, HasOneLayerForWhatExportersWriteOut) {
       "hardsigmoid; global avgpool; linear 8->5 bias";
   EXPECT_EQ(test::layers_of(import_onnx(fixtures / "mixed-script.onnx").network), wanted);
   EXPECT_EQ(test::layers_of(import_onnx(fixtures / "mixed-dynamo.onnx").network), wanted);
+}
+
+TEST(ImportedOnnx, HasALayerForAttentionAndOneMapForClassTokenAndPositions) {
+  const std::string block =
+      "channelnorm; conv 1x1 8->24 bias; channels 0..7; channels 8..15; channels 16..23; attention 2 heads of 4; "
+      "conv 1x1 8->8 bias; add; channelnorm; conv 1x1 8->12 bias; gelu; conv 1x1 12->8 bias; add; ";
+  const std::string wanted = "conv 8x8 /8 3->8 bias; sequence; pad top 1 left 0 bottom 0 right 0; learned map; " +
+                             block + block + "channelnorm; rows 0..0; linear 8->5 bias";
+  for (const char* file : {"transformer-script.onnx", "transformer-dynamo.onnx"}) {
+    const Network network = import_onnx(fixtures / file).network;
+    EXPECT_EQ(test::layers_of(network), wanted) << file;
+    for (const Layer& of : network.layers()) {
+      if (const auto* attention = std::get_if<layer::Attention>(&of.op)) {
+        EXPECT_NEAR(attention->scale, 0.5, 1e-6) << file;
+      }
+    }
+  }
 }
 
 }  // namespace
