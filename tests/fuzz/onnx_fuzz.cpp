@@ -74,7 +74,8 @@ std::string outcome(const std::string& bytes) {
 
 int run(const Options& options) {
   std::vector<onnx::ModelProto> models;
-  for (const char* name : {"mixed-script.onnx", "mixed-dynamo.onnx"}) {
+  for (const char* name :
+       {"mixed-script.onnx", "mixed-dynamo.onnx", "transformer-script.onnx", "transformer-dynamo.onnx"}) {
     const auto path = std::filesystem::path(KASIMIR_SOURCE_DIR) / "tests/reference/onnx" / name;
     if (!models.emplace_back().ParseFromString(read_file(path))) return 1;
   }
