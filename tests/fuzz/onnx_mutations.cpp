@@ -23,8 +23,10 @@ std::int64_t number(Rng& random) {
                             std::int64_t{65535},
                             std::int64_t{1} << 24,
                             std::int64_t{1} << 20};
-  return random.chance(0.75) ? random.between(-3, 12)
-                             : random.pick(ends) + random.between(-1, 0) * (random.chance(0.2) ? 1 : 0);
+  if (random.chance(0.75)) return random.between(-3, 12);
+  // One less, around the end of the numbers where it is the first.
+  const std::uint64_t less = random.chance(0.2) && random.chance(0.5) ? 1 : 0;
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(random.pick(ends)) - less);
 }
 
 float real(Rng& random) {
