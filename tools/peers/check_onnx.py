@@ -150,12 +150,12 @@ def trained(program, path, shape, kernel, replace):
 
 
 def difference(checked):
-    """Of the largest score, from what `kasimir export` says: a share in C, a number beside its limit of 1e-3 in ONNX."""
+    """Of the largest score, from what `kasimir export` says: a share in C, a number beside its limit of 1e-4 in ONNX."""
     share = re.search(r"largest difference (\S+) of the largest score", checked)
     if share:
         return float(share[1])
     numbers = re.search(r"largest difference (\S+), limit (\S+)", checked)
-    return 1e-3 * float(numbers[1]) / float(numbers[2])
+    return 1e-4 * float(numbers[1]) / float(numbers[2])
 
 
 def kernel_row_of(name, exporter, asked):
